@@ -19,12 +19,15 @@ FILES = ("base/kinds.py", "base/months.py")
 @cache
 def raw_version() -> str:
     """sha256 over the modules that decide which rows the models read, and how they read them; without the models."""
-    modules = [path for folder in FOLDERS[:2] for path in sorted((PACKAGE / folder).rglob("*.py"))]
-    return files_hash(PACKAGE, [*modules, *sorted(PACKAGE.glob("warehouse/raw*.py")), *(PACKAGE / name for name in FILES)])
+    return _hash_of(*(f"{folder}/**/*.py" for folder in FOLDERS[:2]), "warehouse/raw*.py")
 
 
 @cache
 def code_version() -> str:
     """sha256 over the dbt project and the modules that create what it reads."""
-    modules = [path for folder in FOLDERS for path in sorted((PACKAGE / folder).rglob("*.py"))]
-    return files_hash(PACKAGE, [*modules, *(PACKAGE / name for name in FILES)], f"{__version__} {project_hash()} {DESCRIPTORS}")
+    return _hash_of(*(f"{folder}/**/*.py" for folder in FOLDERS), salt=f"{__version__} {project_hash()} {DESCRIPTORS}")
+
+
+def _hash_of(*patterns: str, salt: str = "") -> str:
+    modules = [path for pattern in patterns for path in sorted(PACKAGE.glob(pattern))]
+    return files_hash(PACKAGE, [*modules, *(PACKAGE / name for name in FILES)], salt)

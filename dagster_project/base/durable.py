@@ -24,6 +24,12 @@ def write(path: Path, data: bytes | str, mode: int | None = None) -> None:
     sync(path.parent)
 
 
+def put(path: Path, data: bytes) -> None:
+    """The same, also where its folder is not there yet."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write(path, data)
+
+
 def write_json(path: Path, document: Any, mode: int | None = None) -> None:
     """Replace a small JSON file, indented for people."""
     write(path, json.dumps(document, indent=1) + "\n", mode)

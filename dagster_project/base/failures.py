@@ -68,12 +68,8 @@ class MachineError(TrainledgerError):
     exit_code = 2
 
 
-_OF_MACHINE = frozenset(
-    getattr(errno, name)
-    for name in ("ENOSPC", "EDQUOT", "EROFS", "EMFILE", "ENFILE", "EIO", "ENOMEM", "EACCES", "EPERM", "EFBIG")
-    if hasattr(errno, name)
-)
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # another place would not help
+_OF_MACHINE = (*_FULL, errno.EROFS, errno.EACCES, errno.EPERM, errno.EFBIG)
 # SQLite and DuckDB say it in words, also through SQLAlchemy and through dbt; a text in somebody's data states nothing
 _SPEAKERS = frozenset({"OperationalError", "DatabaseError", "IOException", "FatalException", "ModelsError"})
 _WORDS = re.compile(
@@ -94,7 +90,7 @@ def machine_failure(error: BaseException, folder: Path | None = None) -> Machine
         kind = type(cause).__name__
         if isinstance(cause, MemoryError) or kind == "OutOfMemoryException":
             return MachineError("the memory of this machine is used up", where=_room(folder), remedy=f"{_MEMORY} {_REMEDY}")
-        if isinstance(cause, OSError) and cause.errno is not None and cause.errno in _OF_MACHINE:
+        if isinstance(cause, OSError) and cause.errno in _OF_MACHINE:
             named = Path(os.fsdecode(cause.filename)) if isinstance(cause.filename, str | bytes) else folder
             return MachineError(f"this machine cannot go on: {os.strerror(cause.errno)}", where=_room(named), remedy=_REMEDY)
         if kind in _SPEAKERS and (words := _WORDS.search(str(cause))):

@@ -11,7 +11,7 @@ from dagster_project.base import clock
 from dagster_project.base.failures import UsageError
 from dagster_project.base.locking import writer_lock
 from dagster_project.election.election import elect
-from dagster_project.landing.records import Acceptance, Generation, encode
+from dagster_project.landing.records import Acceptance, Generation
 from dagster_project.settings import Settings
 from dagster_project.warehouse.home import Home
 
@@ -42,7 +42,7 @@ def accept(
             accepted_at=clock.now(),
             accepted_by=by or getpass.getuser(),
         )
-        home.landing.store.put_record(acceptance.path, encode(acceptance))
+        home.landing.store.put_record(acceptance)
     say(f"Accepted {newest.path} of {newest.published_at:%Y-%m-%d %H:%M} UTC. The next `trainledger refresh` counts it.")
     return acceptance
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dagster_project.base.failures import UsageError
 from dagster_project.landing.land import Landing
-from dagster_project.landing.verifying import Difference, landed_differences
+from dagster_project.landing.verifying import Difference
 from dagster_project.settings import Settings
 from dagster_project.warehouse.building import Listener, no_listener
 from dagster_project.warehouse.home import Home
@@ -61,7 +61,7 @@ def verify_landing(
     generations = [one for source in home.sources for one in landing.store.read(source.name).generations]
     objects = [landed for generation in generations for landed in generation.objects]
     differing: list[Difference] = []
-    for number, found in enumerate(landed_differences(landing.store, generations), start=1):
+    for number, found in enumerate(landing.differences(generations), start=1):
         if found and (found.found or _is_kept(found, landing)):  # `prune` may be at work
             differing.append(found)
             if not as_json:

@@ -23,13 +23,11 @@ from dagster_project.doctor.checks import KEPT, Check, Outcome, counted, size, s
 from dagster_project.landing.deriving.contents import Contents
 from dagster_project.landing.fetching import batches
 from dagster_project.landing.land import Landing
-from dagster_project.landing.lending import lend
 from dagster_project.landing.partial_months import REASON, REMEDY, in_words, partial_months
 from dagster_project.landing.planning import is_wanted
 from dagster_project.landing.records import RowRefusal, calendar_month, export_of
 from dagster_project.landing.sources import is_table, open_source, span_of
 from dagster_project.landing.surprises import surprise_of
-from dagster_project.landing.whole import is_loaded
 from dagster_project.settings import SourceSettings
 from dagster_project.warehouse.home import Home
 
@@ -79,7 +77,7 @@ def read_source(home: Home, reading: Reading, landing: Landing) -> Iterator[Chec
     source, base = reading.source, home.settings.base
     try:
         # the days that the next refresh will ask for: all of them until the source was loaded whole
-        span = span_of(source, is_loaded=is_loaded(home.landing, source))
+        span = span_of(source, is_loaded=home.landing.listed.is_loaded(source))
         store = open_source(base, source, span, is_free=True)
         if is_table(source):
             from dagster_project.doctor import google  # its clients take a while to load
@@ -198,7 +196,7 @@ def _read(
     source = reading.source
     reading.bytes_there = sum(info.size for delivery in deliveries for info in delivery.objects)
     bounded = [*_bounded(allowed, reading)]
-    lent = dict(lend(known, source, bounded, landing))
+    lent = dict(known.lend(source, bounded, landing))
     refused: list[ConnectorError | RowRefusal] = []
     remarks = [remark for contents in lent.values() for remark in _remarks(contents, reading)]
     for _, together in batches((source, delivery) for delivery in bounded if delivery.identity not in lent):

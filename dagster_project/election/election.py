@@ -1,17 +1,20 @@
 """What counts: one generation per partition, one book per payer and month, one carbon model version.
 
-A partition that is a month covers that month; one that is a day covers the months its rows are used in. The rules are those of
-winners.py and books.py; here they are put together, and the elected carbon model version is found: the highest known one.
+A partition that is a month covers that month; one that is a day covers the months its rows are used in. Which generations win is
+found in winners.py. Of several sources of one provider, payer, month and kind of fact one is the book: `book:` in the
+configuration decides first, then the precedence of kinds; two books for one key are an error of the configuration. The elected
+carbon model version is the highest known one.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property, partial
 
 from dagster_project.base import clock
+from dagster_project.base.failures import UsageError
 from dagster_project.base.kinds import Fact
-from dagster_project.election.books import Key, books_of, keys_of
 from dagster_project.election.winners import Elected, View, newest_of, winners_of
 from dagster_project.landing.deriving.contents import Contents, version_order
 from dagster_project.landing.judging.judge import Candidate, judge
@@ -22,6 +25,7 @@ from dagster_project.landing.store import SourceLanding
 from dagster_project.settings import SourceSettings
 
 NOW = View()
+Key = tuple[str, str, str]  # provider, payer, month
 ContentsOf = Callable[[SourceSettings, Generation], Contents]
 
 
@@ -79,33 +83,27 @@ def _judged(landing: Landing, records: Iterable[tuple[SourceSettings, SourceLand
     The newest of every export that lack one, which another version of the code landed, are judged together.
     """
     newest = [(source, generation) for source, landed in records for generation in newest_of(landed, view)]
-    candidates = [Candidate(source, generation, landing.contents(source, generation)) for source, generation in newest]
-    known = {one.generation.path: one.contents for one in candidates} | judge(landing, candidates)
+    known = judge(landing, [Candidate(source, generation, landing.contents(source, generation)) for source, generation in newest])
 
     def contents_of(source: SourceSettings, generation: Generation) -> Contents:
-        path = generation.path
-        if path not in known:
-            known[path] = landing.contents(source, generation)
-            known.update(judge(landing, [Candidate(source, generation, known[path])]))
-        return known[path]
+        if generation.path not in known:
+            known.update(judge(landing, [Candidate(source, generation, landing.contents(source, generation))]))
+        return known[generation.path]
 
     return contents_of
 
 
 def _flagged(winners: list[Elected]) -> list[Elected]:
-    payers_of_source: dict[str, set[str]] = {}
+    payers: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
     for winner in winners:
-        payers_of_source.setdefault(winner.source.name, set()).update(winner.contents.controls.payers)
+        payers[winner.source.name] |= winner.payers
     # A month without rows still belongs to the payers seen in this source's other months: otherwise an empty June would leave
     # payer 123 without a June, and its runs would wait for a bill that has come.
-    payers = {source: frozenset(found) for source, found in payers_of_source.items()}
     members = [
-        replace(w, payers=frozenset(w.contents.controls.payers) or payers[w.source.name]) if payers[w.source.name] else w
-        for w in winners
+        replace(one, payers=payers[one.source.name]) if payers[one.source.name] and not one.payers else one for one in winners
     ]
-    books = books_of(members)
+    covered = _books_of(members)
     versions: dict[Key, str] = {}
-    covered = [[key for key in keys_of(member) if books[(member.fact, key)] == member.source.name] for member in members]
     for member, mine in zip(members, covered, strict=True):
         for key in mine if member.fact == "carbon" else ():
             versions[key] = max(versions.get(key, ""), member.version(key[1]), key=version_order)
@@ -119,3 +117,60 @@ def _flagged(winners: list[Elected]) -> list[Elected]:
         else member
         for member, mine in zip(members, covered, strict=True)
     ]
+
+
+def _books_of(winners: list[Elected]) -> list[list[Key]]:
+    """The providers, payers and months of which each generation's source is the book."""
+    keys = [_keys_of(winner) for winner in winners]
+    candidates: defaultdict[tuple[Fact, Key], dict[str, SourceSettings]] = defaultdict(dict)
+    for winner, mine in zip(winners, keys, strict=True):
+        for key in mine:
+            candidates[winner.fact, key][winner.source.name] = winner.source
+    ranks = _book_ranks(winners)
+    books = {place: _book(place[1], sources, ranks) for place, sources in candidates.items()}
+    return [
+        [key for key in mine if books[winner.fact, key] == winner.source.name] for winner, mine in zip(winners, keys, strict=True)
+    ]
+
+
+def _keys_of(winner: Elected) -> list[Key]:
+    """The provider, payer and months that a generation covers; only bills and carbon have a book."""
+    provider = winner.provider_name
+    if provider is None or winner.fact not in ("bill", "carbon"):
+        return []
+    month = winner.generation.month
+    if month is not None:
+        return [(provider, payer, month) for payer in sorted(winner.payers)]
+    places = {(total.payer_account_id, total.usage_month) for total in winner.contents.controls.months}
+    # late rows of a day may be of a month that this source is not to read
+    return [(provider, payer, used) for payer, used in sorted(places) if winner.source.reads_month(used)]
+
+
+def _book_ranks(winners: list[Elected]) -> dict[str, int]:
+    """The rank of each source: its kind's, and one lower for an export that has the kind's detail in none of its partitions."""
+    columns: dict[str, set[str]] = {}
+    for winner in winners:
+        columns.setdefault(winner.source.name, set()).update(name for part in winner.contents.parts for name in part.columns)
+    facts = {winner.source.name: winner.source.facts for winner in winners}
+    return {
+        name: facts[name].book_rank + bool(facts[name].detail_columns and found.isdisjoint(facts[name].detail_columns))
+        for name, found in columns.items()
+    }
+
+
+def _book(key: Key, sources: dict[str, SourceSettings], ranks: dict[str, int]) -> str | None:
+    """The book source of a payer's month: `book: true` first, then the precedence of kinds; `book: false` never."""
+    allowed = [source for _, source in sorted(sources.items()) if source.book is not False]
+    chosen = [source for source in allowed if source.book] or allowed
+    if not chosen:
+        return None
+    rank = min(ranks[source.name] for source in chosen)
+    best = [source.name for source in chosen if ranks[source.name] == rank]
+    if len(best) > 1:
+        provider, payer, month = key
+        raise UsageError(
+            f"sources {' and '.join(best)} both are the book of {provider} payer {payer} in {month}",
+            where="trainledger.yaml",
+            remedy="Set `book: true` on the one that counts, or `book: false` on the others.",
+        )
+    return best[0]

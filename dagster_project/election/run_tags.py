@@ -1,7 +1,7 @@
 """Where a bill carries the configured run tags: how providers spell the key of a tag or label, and which of several counts."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from dagster_project.base.kinds import KINDS, Kind
 from dagster_project.landing.deriving.typed_select import literal
@@ -12,37 +12,32 @@ def tag_key(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", re.sub(r"([A-Z])", r"_\1", text).lower()).strip("_")
 
 
-def aws_spellings(key: str) -> list[str]:
-    """Names of a cost-allocation tag in a bill: a tag of the user's, one of AWS's own, one from an account attribute."""
-    return [f"user_{tag_key(key)}", tag_key(key), f"userAttribute/{key}"]
-
-
-def gcp_spellings(key: str) -> list[str]:
-    """Names of a label: as configured, in the lower case that labels have, and with hyphens, which teams write as well.
-
-    A pod's label, which GKE's cost allocation writes under a prefix, goes before that of the machine the pod is on.
-    """
-    names = list(dict.fromkeys([key, key.lower(), key.lower().replace("_", "-")]))
-    return [*(f"k8s-label/{name}" for name in names), *names]
-
-
-SPELLINGS: dict[str | None, Callable[[str], list[str]]] = {"AWS": aws_spellings, "Google Cloud": gcp_spellings}
-
-
 def run_tag(kind: Kind, keys: Iterable[str], row: str) -> str:
     """SQL for the run tag of a bill's row: of the first key that has a value, in its best place."""
-    values = [value for key in keys for value in (_aws_values if KINDS[kind].provider_name == "AWS" else _values)(kind, key, row)]
+    facts = KINDS[kind]
+    places_of = _aws_places if facts.provider_name == "AWS" else _google_places
+    values = [value for key in keys for value in places_of(key, row, f"{row}.{facts.tag_column}")]
     return f"coalesce({', '.join([*dict.fromkeys(values), 'NULL'])})"
 
 
-def _values(kind: Kind, key: str, row: str) -> list[str]:
-    facts = KINDS[kind]
-    names = dict.fromkeys(SPELLINGS[facts.provider_name](key))
-    return [f"nullif({row}.{facts.tag_column}[{literal(name)}], '')" for name in names]
+def _values(names: Iterable[str], tags: str) -> list[str]:
+    return [f"nullif({tags}[{literal(name)}], '')" for name in dict.fromkeys(names)]
 
 
-def _aws_values(kind: Kind, key: str, row: str) -> list[str]:
-    """AWS has four places; the narrower what a tag is put on, the earlier it counts: resource, user, cost category, account."""
+def _google_places(key: str, row: str, labels: str) -> list[str]:
+    """A label as configured, in the lower case that labels have, and with hyphens, which teams write as well.
+
+    A pod's label, which GKE's cost allocation writes under a prefix, goes before that of the machine the pod is on.
+    """
+    names = [key, key.lower(), key.lower().replace("_", "-")]
+    return _values([*(f"k8s-label/{name}" for name in names), *names], labels)
+
+
+def _aws_places(key: str, row: str, tags: str) -> list[str]:
+    """AWS has four places; the narrower what a tag is put on, the earlier it counts: resource, user, cost category, account.
+
+    In a bill a cost-allocation tag is a tag of the user's, one of AWS's own, or one from an account attribute.
+    """
 
     def entry(column: str, before: str) -> str:
         # most rows have no such map, and most keys are shorter than this one: both are seen before a pattern is tried
@@ -51,7 +46,7 @@ def _aws_values(kind: Kind, key: str, row: str) -> list[str]:
         found = f"list_filter(map_entries({row}.{column}), lambda e: {name} AND e.value <> '')"
         return f"CASE WHEN cardinality({row}.{column}) > 0 THEN list_min(list_transform({found}, lambda e: e.value)) END"
 
-    *of_resource, of_user = _values(kind, key, row)
+    *of_resource, of_user = _values([f"user_{tag_key(key)}", tag_key(key), f"userAttribute/{key}"], tags)
     if not tag_key(key):  # no letter or digit that AWS would keep
         return [*of_resource, of_user]
     return [

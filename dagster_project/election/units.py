@@ -8,10 +8,11 @@ and carbon are final has a fingerprint of its own: when only the time has passed
 
 import hashlib
 import json
+from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import date
-from typing import Any, Self
+from typing import Any
 
 from dagster_project.base.code import code_version
 from dagster_project.base.months import first_day, months_back
@@ -26,47 +27,41 @@ STATUS = "~status"
 CALIBRATED_BY = 12  # months before a month whose measured windows count for it: int_power_calibrations states the same
 
 
-@dataclass(frozen=True, slots=True)
 class Inputs:
     """What one election offers to all units, laid out once."""
 
-    election: Election
-    months: list[str]
-    run_groups: list[list[Elected]]  # run records that can merge into one run
-    sample_keys: dict[str, set[str]]  # month -> names of runs under which samples reach it
-    billed_jobs: dict[str, set[str]]  # month -> managed jobs and workloads on its bills, which run records name as aliases
-    named_groups: list[list[Elected]]  # those of them that figures of the organisation's own name
-    block_months: dict[tuple[str, str], set[str]]  # provider, capacity block -> the months of the bills that have rows of it
-    flags: dict[tuple[str, str], list[PayerMonth]]
-    metered: dict[str, str]  # month that telemetry with watts of chips reaches -> what its windows are made of, once it is asked
-
-    @classmethod
-    def of(cls, election: Election) -> Self:
-        """Read an election once for all months."""
-        groups = _run_groups(election)
-        blocks: dict[tuple[str, str], set[str]] = {}
-        billed_jobs: dict[str, set[str]] = {}
+    def __init__(self, election: Election) -> None:
+        self.election, self.months = election, unit_months(election)
+        # month -> managed jobs and workloads on its bills, which run records name as aliases
+        self.billed_jobs: defaultdict[str, set[str]] = defaultdict(set)
+        # provider, capacity block -> the months of the bills that have rows of it
+        self.block_months: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
         for member in election.of_fact("bill"):
-            for commitment in member.contents.controls.commitments:
-                key = (member.provider_name or "", commitment.commitment_id)
-                blocks.setdefault(key, set()).update(total.usage_month for total in member.contents.controls.months)
-            for month, jobs in member.contents.controls.managed_jobs.items():
-                billed_jobs.setdefault(month, set()).update(jobs)
-        flags: dict[tuple[str, str], list[PayerMonth]] = {}
+            controls = member.contents.controls
+            for one in controls.commitments:
+                months = (total.usage_month for total in controls.months)
+                self.block_months[member.provider_name or "", one.commitment_id].update(months)
+            for month, jobs in controls.managed_jobs.items():
+                self.billed_jobs[month].update(jobs)
+        self.flags: defaultdict[tuple[str, str], list[PayerMonth]] = defaultdict(list)
         for flag in payer_months(election):
-            flags.setdefault((flag.provider_name, flag.usage_month), []).append(flag)
+            self.flags[flag.provider_name, flag.usage_month].append(flag)
+        self.run_groups = _run_groups(election)  # run records that can merge into one run
         inputs = election.of_fact("inputs")
         named = {normalised_run_id(name) for member in inputs for name in member.contents.controls.figure_runs}
-        named_groups = [group for group in groups if not named.isdisjoint(_names(group))]
-        written: dict[str, set[str]] = {}
-        metered: dict[str, str] = {}
+        # those of them that figures of the organisation's own name
+        self.named_groups = [group for group in self.run_groups if not named.isdisjoint(_names(group))]
+        # month -> names of runs under which samples reach it
+        self.sample_keys: defaultdict[str, set[str]] = defaultdict(set)
+        # month that telemetry with watts of chips reaches -> what its windows are made of, once it is asked
+        self.metered: dict[str, str] = {}
         for member in election.of_fact("telemetry"):
+            controls = member.contents.controls
+            names = {normalised_run_id(name) for name in controls.sample_runs}
+            for month in controls.reached_months:
+                self.sample_keys[month] |= names
             if member.source.facts.meters_chips:
-                metered.update(dict.fromkeys(member.contents.controls.reached_months, ""))
-            for month in member.contents.controls.reached_months:
-                written.setdefault(month, set()).update(member.contents.controls.sample_runs)
-        keys = {month: set(map(normalised_run_id, names)) for month, names in written.items()}
-        return cls(election, unit_months(election), groups, keys, billed_jobs, named_groups, blocks, flags, metered)
+                self.metered |= dict.fromkeys(controls.reached_months, "")
 
 
 def _bills(inputs: Inputs, provider: str, month: str) -> list[Any]:
@@ -104,7 +99,7 @@ def _runs(inputs: Inputs, provider: str, month: str) -> list[Any]:
     An end that no record states is decided inside each month: after the month in which such a holding begins, only samples under
     a name of its run show that it still went on. Records that can merge go together: which fields win depends on all of them.
     """
-    jobs, keys = inputs.billed_jobs.get(month, set()), inputs.sample_keys.get(month, set())
+    jobs, keys = inputs.billed_jobs[month], inputs.sample_keys[month]
     return [[_digest_of(member) for member in group] for group in inputs.run_groups if _touches(group, month, jobs, keys)]
 
 
@@ -149,13 +144,13 @@ def _figures(inputs: Inputs, provider: str, month: str) -> list[Any]:
 
 def _flags(inputs: Inputs, provider: str, month: str) -> list[Any]:
     """Which payers a month has, and whose bill and carbon are there."""
-    flags = inputs.flags.get((provider, month), [])
+    flags = inputs.flags[provider, month]
     return [[flag.payer_account_id, flag.is_bill_landed, flag.is_carbon_published] for flag in flags]
 
 
 def _status(inputs: Inputs, provider: str, month: str) -> list[Any]:
     """Whether bill and carbon of a month may still change: the only way in which the clock reaches a table."""
-    flags = inputs.flags.get((provider, month), [])
+    flags = inputs.flags[provider, month]
     return [[flag.payer_account_id, flag.is_bill_closed, flag.is_carbon_final] for flag in flags]
 
 
@@ -174,7 +169,7 @@ DEPENDENCIES: dict[str, Callable[[Inputs, str, str], list[Any]]] = {
 
 def fingerprints(rules: Rules, election: Election) -> dict[str, str]:
     """One sha256 per unit ('AWS/2026-04'), one for its status ('~status/AWS/2026-04'), one for what every build reads."""
-    inputs = Inputs.of(election)
+    inputs = Inputs(election)
     # what every month depends on: code, configuration, ambiguous run ids (a tag in any month may carry one), and which run a name
     # means that a figure of the organisation's own gives
     base = {
@@ -274,17 +269,14 @@ def _names(group: list[Elected]) -> set[str]:
     return {normalised_run_id(name) for found in controls for name in (*found.run_ids, *found.run_aliases)}
 
 
-def _last_part(alias: str) -> str:
-    """The name of a workload that an alias may give with its namespace and its cluster."""
-    return alias.rpartition("/")[2]
-
-
 def _touches(group: list[Elected], month: str, jobs: set[str], keys: set[str]) -> bool:
     """Whether a record of the group does: by time, or because the month bills what is an alias of it."""
     is_open = False
     for member in group:
         controls = member.contents.controls
-        if month in controls.run_months or any(_last_part(alias) in jobs or alias in jobs for alias in controls.run_aliases):
+        # a bill has the name of a workload alone, which an alias may give with its namespace and its cluster
+        is_billed = (alias in jobs or alias.rpartition("/")[2] in jobs for alias in controls.run_aliases)
+        if month in controls.run_months or any(is_billed):
             return True
         if controls.open_run_month is not None and month >= controls.open_run_month:
             # the end may stand in another row of the record: a node's with its attempt

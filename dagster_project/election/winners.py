@@ -65,7 +65,7 @@ class Elected:
     source: SourceSettings
     generation: Generation
     contents: Contents
-    payers: frozenset[str] = frozenset()
+    payers: frozenset[str] = frozenset()  # of its rows; where it has none, those of its source's other generations
     book: frozenset[tuple[str, str]] = frozenset()  # the payers and months of which it is the book
     version_payers: frozenset[str] = frozenset()  # carbon: where its model version, or its rows' highest one, is the elected one
 
@@ -108,33 +108,40 @@ def winners_of(
     source: SourceSettings, landed: SourceLanding, contents_of: Callable[[Generation], Contents], view: View
 ) -> tuple[list[Elected], list[RefusalRecord]]:
     """The winners of each partition of a source, one for each export whose payers no other has; and the refusals in force."""
-    partitions: dict[str, dict[str, list[Generation]]] = {}
-    # removed generations among the others: that one is missing must be known
-    for generation in [*landed.generations, *(tombstone.generation for tombstone in landed.tombstones)]:
-        if view.has_generation(generation):
-            partitions.setdefault(generation.partition, {}).setdefault(generation.export, []).append(generation)
+    gone = [tombstone.generation for tombstone in landed.tombstones]
+    removed = {id(generation) for generation in gone}
     acceptances = [one for one in landed.acceptances if view.as_of is None or one.accepted_at <= view.as_of]
     accepted = {one.content_hash for one in acceptances}
     if view.named is not None:  # they counted when the report was issued, also before a delivery could be held back
         accepted = {content_hash for *_, content_hash in view.named}
     winners: list[Elected] = []
     refused: list[RefusalRecord] = []
-    removed = {id(tombstone.generation) for tombstone in landed.tombstones}
-    for partition, exports in sorted(partitions.items()):
+    # removed generations among the others: that one is missing must be known
+    for partition, exports in sorted(_by_export([*landed.generations, *gone], view).items()):
         found: list[Elected] = []
         preferred = [*exports] if view.named is not None else [one.export for one in acceptances if one.partition == partition]
         for export in _by_precedence(exports, source.book, preferred):
             _must_be_of_its_kind(source, exports[export][0])
-            winner = _winner(source, exports[export], removed, contents_of, refused, accepted)
+            winner, passed_over = _winner(source, exports[export], removed, contents_of, accepted)
+            refused += passed_over
             if winner is None:
                 continue
-            other = next((one for one in found if _payers(one) & _payers(winner)), None)
+            other = next((one for one in found if one.payers & winner.payers), None)
             if other is None:
                 found.append(winner)
             elif other.generation.export not in (source.book, *preferred):
                 refused.append(_of_two_exports(winner, other))
         winners += found
     return winners, [*in_force(landed, view), *refused]
+
+
+def _by_export(generations: Iterable[Generation], view: View) -> dict[str, dict[str, list[Generation]]]:
+    """The generations that were known, by partition and export."""
+    found: dict[str, dict[str, list[Generation]]] = {}
+    for generation in generations:
+        if view.has_generation(generation):
+            found.setdefault(generation.partition, {}).setdefault(generation.export, []).append(generation)
+    return found
 
 
 def _by_precedence(exports: dict[str, list[Generation]], book: bool | str | None, accepted: Sequence[str]) -> list[str]:
@@ -147,23 +154,10 @@ def _by_precedence(exports: dict[str, list[Generation]], book: bool | str | None
     return sorted(exports, key=place)
 
 
-def _payers(winner: Elected) -> set[str]:
-    """The payers of its rows; only bills and carbon have them."""
-    return set(winner.contents.controls.payers)
-
-
 def _refused(generation: Generation, contents: Contents, refusals: list[RowRefusal]) -> RefusalRecord:
     """A generation that does not count, as if it were refused when it was landed."""
-    return RefusalRecord(
-        source=generation.source,
-        kind=generation.kind,
-        partition=generation.partition,
-        identity=generation.identity,
-        connector_version=contents.connector_version,
-        published_at=generation.published_at,
-        refused_at=generation.landed_at,
-        refusals=refusals,
-    )
+    version, at = contents.connector_version, generation.landed_at
+    return RefusalRecord.of(generation, generation.source, generation.kind, version, at, refusals)
 
 
 def _held(generation: Generation, found: Iterable[str]) -> RowRefusal:
@@ -181,7 +175,7 @@ def _held(generation: Generation, found: Iterable[str]) -> RowRefusal:
 def _of_two_exports(winner: Elected, other: Elected) -> RefusalRecord:
     """Why an export does not count beside another one of its payer."""
     mine, theirs = winner.generation, other.generation
-    payers = ", ".join(sorted(_payers(winner) & _payers(other)))
+    payers = ", ".join(sorted(winner.payers & other.payers))
     refusal = RowRefusal(
         source_object=mine.objects[0].key,
         value=mine.export,
@@ -196,11 +190,8 @@ def _of_two_exports(winner: Elected, other: Elected) -> RefusalRecord:
 
 def newest_of(landed: SourceLanding, view: View) -> Iterator[Generation]:
     """Of each partition and export the landed generation that counts, if nothing speaks against it."""
-    found: dict[tuple[str, str], list[Generation]] = {}
-    for generation in landed.generations:
-        if view.has_generation(generation):
-            found.setdefault((generation.partition, generation.export), []).append(generation)
-    yield from map(winner_of, found.values())
+    for exports in _by_export(landed.generations, view).values():
+        yield from map(winner_of, exports.values())
 
 
 def winner_of(generations: Iterable[Generation]) -> Generation:
@@ -218,30 +209,31 @@ def _winner(
     candidates: list[Generation],
     removed: set[int],
     contents_of: Callable[[Generation], Contents],
-    refused: list[RefusalRecord],
-    accepted: Collection[str] = (),
-) -> Elected | None:
-    """The generation of one export that counts; one that is refused or held back is recorded, and the one before it asked."""
+    accepted: Collection[str],
+) -> tuple[Elected | None, list[RefusalRecord]]:
+    """The generation of one export that counts, and those that are refused or held back: the one before each is asked."""
+    passed_over: list[RefusalRecord] = []
     while candidates:
         winner = winner_of(candidates)
-        alike = [g for g in candidates if g.content_hash == winner.content_hash and id(g) not in removed]
-        if id(winner) in removed and not alike:
-            raise SourceError(
-                f"generation {winner.name} of partition {winner.partition} was removed by retention and this election needs it",
-                where=f"source {winner.source}, landed {winner.landed_at:%Y-%m-%dT%H:%M:%SZ}",
-                remedy="Ask for an instant at which a kept generation counts (`trainledger status` lists them), "
-                f"or land the bytes with hash {winner.content_hash} again.",
-            )
         if id(winner) in removed:
+            alike = [g for g in candidates if g.content_hash == winner.content_hash and id(g) not in removed]
+            if not alike:
+                raise SourceError(
+                    f"generation {winner.name} of partition {winner.partition} was removed by retention"
+                    " and this election needs it",
+                    where=f"source {winner.source}, landed {winner.landed_at:%Y-%m-%dT%H:%M:%SZ}",
+                    remedy="Ask for an instant at which a kept generation counts (`trainledger status` lists them), "
+                    f"or land the bytes with hash {winner.content_hash} again.",
+                )
             winner = min(alike, key=lambda g: g.order)
         contents = contents_of(winner)
         found = {} if winner.content_hash in accepted else unlike(contents)
         if contents.is_taken and not found:
-            return Elected(source, winner, contents)
+            return Elected(source, winner, contents, frozenset(contents.controls.payers)), passed_over
         reasons = [_held(winner, found.values())] if contents.is_taken else contents.refusals
-        refused.append(_refused(winner, contents, reasons))
+        passed_over.append(_refused(winner, contents, reasons))
         candidates = [generation for generation in candidates if generation.content_hash != winner.content_hash]
-    return None
+    return None, passed_over
 
 
 def in_force(landed: SourceLanding, view: View) -> list[RefusalRecord]:
@@ -250,14 +242,13 @@ def in_force(landed: SourceLanding, view: View) -> list[RefusalRecord]:
     for generation in landed.generations:
         if generation.partition in known and view.has_generation(generation):
             known[generation.partition].append(generation)
-    standing = []
-    for record in landed.refusals:
-        is_withdrawn = record.withdrawn_at is not None and (view.as_of is None or record.withdrawn_at <= view.as_of)
-        if is_withdrawn or not view.has(record.refused_at, record.published_at or record.refused_at):
-            continue
-        if not any(_supersedes(generation, record) for generation in known[record.partition]):
-            standing.append(record)
-    return standing
+    return [
+        record
+        for record in landed.refusals
+        if view.has(record.refused_at, record.published_at or record.refused_at)
+        and not (record.withdrawn_at and (view.as_of is None or record.withdrawn_at <= view.as_of))
+        and not any(_supersedes(generation, record) for generation in known[record.partition])
+    ]
 
 
 def _supersedes(generation: Generation, record: RefusalRecord) -> bool:

@@ -6,12 +6,10 @@ their rows. What belongs together is decided from the listing alone; that each b
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,22 +25,22 @@ SMALL = 256 << 10  # bytes of a delivery that is read together with others
 TOGETHER = 64  # deliveries: what is staged at one time, and lost with a kill, stays little
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Fetched:
     """A delivery whose originals are here, and the folder for what is made of them."""
 
     delivery: Delivery
-    files: dict[str, Path]  # by key
+    folder: Path
+    objects: list[LandedObject]  # in it
     made: Path
     content_hash: str
+    store_uri: str
+    version: str  # of the connector
 
-
-@dataclass(frozen=True, slots=True)
-class Staged(Fetched):
-    """One that may become a generation."""
-
-    folder: Path
-    objects: list[LandedObject]
+    @cached_property
+    def files(self) -> dict[str, Path]:
+        """The originals by the keys of their objects."""
+        return {landed.key: self.folder / landed.file for landed in self.objects}
 
 
 def batches(wanted: Iterable[tuple[SourceSettings, Delivery]]) -> Iterator[tuple[SourceSettings, list[Delivery]]]:
@@ -85,15 +83,3 @@ def fetch(store: ObjectStore, delivery: Delivery, folder: Path) -> list[LandedOb
         )
         for (info, role), sha256 in zip(wanted, hashes, strict=True)
     ]
-
-
-@contextmanager
-def folder_in(staging: Path) -> Iterator[Path]:
-    """A new folder on the disk it will be renamed on; what is still there at the end goes."""
-    staging.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix="delivery-", dir=staging))
-    try:
-        yield folder
-    finally:
-        if folder.exists():  # after a commit it has moved
-            shutil.rmtree(folder)

@@ -8,8 +8,10 @@ this file, a folder that a person removed, a home that was copied: all cost a fe
 """
 
 import time
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -47,10 +49,7 @@ class Kept(msgspec.Struct, array_like=True):
 
     version: str
     places: dict[str, Place] = {}
-    shelved: dict[str, Shelved] = {}
-
-
-Entry = TypeVar("Entry", Place, Shelved)
+    shelved: dict[str, Shelved] = {}  # by the folder
 
 
 class Index:
@@ -83,10 +82,10 @@ class Index:
 
     def contents(self, generation: Generation, version: str) -> Contents | None:
         """What a version of the connector made of a generation, if that is on the shelf."""
-        path, used = generation.path, self._used_of(generation.source)
-        stamp = stamp_of(f"{self._shelf.root}/{path}/{version}")
+        path, used = f"{generation.path}/{version}", self._used_of(generation.source)
+        stamp = stamp_of(f"{self._shelf.root}/{path}")
         known = used.shelved.get(path) or self._known[generation.source].shelved.get(path)
-        if known and known.folder == stamp and _is_of(known.contents, generation, version):
+        if known and known.folder == stamp:
             used.shelved[path] = known
             return known.contents
         contents = self._shelf.find(generation, version) if stamp else None
@@ -100,13 +99,8 @@ class Index:
             known = self._known[source]
             if _is_new(used.places, known.places) or _is_new(used.shelved, known.shelved):
                 with modes.owner_alone():
-                    self._folder.mkdir(parents=True, exist_ok=True)
-                    durable.write(self._path(source), msgspec.msgpack.encode(used))
+                    durable.put(self._path(source), msgspec.msgpack.encode(used))
                 self._known[source] = Kept(used.version, dict(used.places), dict(used.shelved))
-
-    def recover(self) -> None:
-        """Remove what killed processes were writing."""
-        durable.clear_unfinished(self._folder)
 
     def _used_of(self, source: str) -> Kept:
         if source not in self._used:
@@ -118,16 +112,12 @@ class Index:
 
 
 def _loaded(path: Path) -> Kept:
-    try:
+    with suppress(FileNotFoundError, msgspec.MsgspecError):
         kept = msgspec.msgpack.decode(path.read_bytes(), type=Kept)
-    except (FileNotFoundError, msgspec.MsgspecError):
-        return Kept(records_version())
-    return kept if kept.version == records_version() else Kept(records_version())
+        if kept.version == records_version():
+            return kept
+    return Kept(records_version())
 
 
-def _is_of(contents: Contents, generation: Generation, version: str) -> bool:
-    return contents.connector_version == version and contents.content_hash == generation.content_hash
-
-
-def _is_new(used: dict[str, Entry], known: dict[str, Entry]) -> bool:
+def _is_new(used: Mapping[str, Any], known: Mapping[str, Any]) -> bool:
     return len(used) != len(known) or any(known.get(name) is not entry for name, entry in used.items())

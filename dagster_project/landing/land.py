@@ -7,36 +7,36 @@ generations are kept is the store's matter.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-import msgspec
+from msgspec import convert, structs
 
-from connectors.deliveries import Delivery, Refusal, refusal_of
+from connectors.deliveries import Delivery, Refusal
 from connectors.errors import ConnectorError, TooCostlyError
 from connectors.stores import ObjectInfo
-from dagster_project.base import clock
-from dagster_project.landing.deriving.contents import WRONG_FOR_GOOD, Contents, ParquetPart, row_refusal
-from dagster_project.landing.fetching import Fetched, Staged, fetch, folder_in
+from dagster_project.base import clock, durable
+from dagster_project.landing.deriving.contents import WRONG_FOR_GOOD, Contents, ParquetPart, refused_for
+from dagster_project.landing.fetching import Fetched, fetch
 from dagster_project.landing.index import Index
 from dagster_project.landing.judging.rules import lacks_verdict
 from dagster_project.landing.listed import Listed
-from dagster_project.landing.records import Generation, RefusalRecord, RowRefusal, Tombstone, content_hash_of, encode
+from dagster_project.landing.records import Generation, RefusalRecord, RowRefusal, Tombstone, content_hash_of
 from dagster_project.landing.shelf import Shelf
 from dagster_project.landing.sources import open_source
-from dagster_project.landing.store import LocalLanding, SourceLanding, same_bytes_before, tombstone_path
+from dagster_project.landing.store import LocalLanding, SourceLanding, folder_in, same_bytes_before
 from dagster_project.landing.surprises import surprise_of
-from dagster_project.landing.verifying import difference, require_same
+from dagster_project.landing.verifying import Difference, difference, require_same
 from dagster_project.landing.versions import connector_version
-from dagster_project.settings import DeliveryLimits, SourceSettings
+from dagster_project.settings import Settings, SourceSettings
 
 if TYPE_CHECKING:
-    from dagster_project.landing.limited import LimitedDeriver
     from dagster_project.landing.s3 import S3Landing
+    from dagster_project.landing.worker import LimitedDeriver
 
 Step = TypeVar("Step")
 
@@ -61,16 +61,15 @@ class Landed:
 class Landing:
     """Everything landed of the configured sources, and what our code made of it."""
 
-    def __init__(
-        self, store: LocalLanding | S3Landing, cache: Path, base: Path, memory_limit: str, limits: DeliveryLimits
-    ) -> None:
-        """`cache` may be deleted at any time; relative locations of sources are meant from `base`."""
+    def __init__(self, store: LocalLanding | S3Landing, settings: Settings) -> None:
+        """What is kept in the home's cache may be deleted at any time."""
+        cache = settings.cache
         self.store = store
         self.shelf = Shelf(cache / "derived")
-        self.listed = Listed(cache)
+        self.listed = Listed(cache, store.uri)
         self.known = Index(cache / "landed", store, self.shelf)
-        self.cache, self._memory_limit, self._limits = cache, memory_limit, limits
-        self._open = lru_cache(partial(open_source, base))  # a client of S3 costs more than a small delivery
+        self.cache, self._memory_limit, self._limits = cache, settings.memory_limit, settings.delivery_limits
+        self._open = lru_cache(partial(open_source, settings.base))  # a client of S3 costs more than a small delivery
         self._compared: set[str] = set()  # generations whose bytes were compared with their hashes, or hashed as they came
 
     def read(self, source: str, partition: str | None = None) -> SourceLanding:
@@ -81,17 +80,16 @@ class Landing:
         """Remove what killed processes left behind."""
         self.store.recover()
         self.shelf.recover()
-        self.listed.recover()
-        self.known.recover()
+        for name in ("listed", "landed"):
+            durable.clear_unfinished(self.cache / name)
 
     @cached_property
     def deriver(self) -> LimitedDeriver:
         """What reads deliveries; made when the first one needs it, for it loads the engine."""
-        from dagster_project.landing.limited import LimitedDeriver
+        from dagster_project.landing.worker import LimitedDeriver
 
-        return LimitedDeriver(
-            self.shelf.again / "spill", self._memory_limit, self._limits
-        )  # a folder of this process: what is killed leaves goes
+        # a folder of this process: what is killed leaves goes
+        return LimitedDeriver(self.shelf.again / "spill", self._memory_limit, self._limits)
 
     def contents(self, source: SourceSettings, generation: Generation) -> Contents:
         """What the present code makes of a generation: from the shelf, else derived again from the bytes that were kept."""
@@ -110,16 +108,40 @@ class Landing:
 
     def contents_to_show(self, source: SourceSettings, generation: Generation) -> Contents:
         """What some version of the code made of a generation, or nothing: for telling people, never for figures."""
-        version = connector_version(generation.kind)
-        empty = Contents(content_hash=generation.content_hash, connector_version="")
-        return self.known.contents(generation, version) or self.shelf.find_any(generation) or empty
+        found = self.known.contents(generation, connector_version(generation.kind)) or self.shelf.find_any(generation)
+        return found or Contents(content_hash=generation.content_hash, connector_version="")
 
     def part_path(self, generation: Generation, contents: Contents, part: ParquetPart) -> Path:
         """A local path of one Parquet file that the raw view reads."""
         if not part.is_original:
-            return self.shelf.path(generation, contents, part)
+            return self.shelf.made(generation, contents) / part.file
         landed = next(landed for landed in generation.objects if landed.file == part.file)
         return self.store.object_path(generation, landed)
+
+    def lend(self, source: SourceSettings, deliveries: Iterable[Delivery], to: Landing) -> Iterator[tuple[str, Contents]]:
+        """Link another landing to each delivery that this one holds as it is listed, and the present code has read.
+
+        Yields their identities and contents: a question about sources need not read again what was landed before.
+        """
+        store, other, version = self.store, to.store, connector_version(source.kind)
+        if not isinstance(store, LocalLanding) or not isinstance(other, LocalLanding):
+            return
+        wanted = {delivery.identity for delivery in deliveries}
+        for generation in self.read(source.name).generations:
+            contents = self.known.contents(generation, version) if generation.identity in wanted else None
+            if contents and contents.is_taken:
+                made = f"{generation.path}/{version}"
+                for held, borrowed, folder in ((store, other, generation.path), (self.shelf, to.shelf, made)):
+                    (borrowed.root / folder).mkdir(parents=True)
+                    for path in (held.root / folder).iterdir():
+                        (borrowed.root / folder / path.name).symlink_to(path.absolute())
+                yield generation.identity, contents
+
+    def differences(self, generations: Iterable[Generation]) -> Iterator[Difference | None]:
+        """Read every object in the landing itself: for each how it differs from its record, or None."""
+        for generation in generations:
+            for landed in generation.objects:
+                yield difference(generation, landed, self.store.found_hash(generation, landed))
 
     def require_same(self, generation: Generation) -> None:
         """Compare what a build will read of a generation with its hashes, once; SourceError names what differs."""
@@ -128,19 +150,17 @@ class Landing:
             require_same(found)
             self._compared.add(generation.path)
 
-    def land(self, source: SourceSettings, delivery: Delivery) -> Landed:
-        """Land one delivery, or say why not. An object that changed while it was read is tried again by the next refresh."""
-        [landed] = self.land_together(source, [delivery])
-        return landed
-
     def land_together(self, source: SourceSettings, deliveries: Sequence[Delivery]) -> Iterator[Landed]:
-        """Land deliveries of different partitions of a source, each by itself; what is in them is read together."""
+        """Land deliveries of different partitions of a source, each by itself, or say why not; all are read together.
+
+        An object that changed while it was read is tried again by the next refresh.
+        """
         with ExitStack() as folders:
             begun = [self._told(source, one, partial(self._begin, source, one, folders)) for one in deliveries]
-            read = iter(self._derive_together(source, [one for one in begun if isinstance(one, Staged)]))
+            read = self._derive_together(source, [one for one in begun if isinstance(one, Fetched)])
             for delivery, one in zip(deliveries, begun, strict=True):
-                if isinstance(one, Staged):
-                    yield self._told(source, delivery, partial(self._finish, source, one, next(read)))
+                if isinstance(one, Fetched):
+                    yield self._told(source, delivery, partial(self._finish, source, one, next(read, None)))
                 else:
                     yield one
 
@@ -149,12 +169,9 @@ class Landing:
         try:
             return step()
         except WRONG_FOR_GOOD as error:
-            return self.refuse(source, refusal_of(delivery, error))
-        except ConnectorError as error:
-            return Landed("unreadable", source.name, delivery.partition, error=error)
+            return self.refuse(source, delivery, refused_for(delivery, error))
         except BaseException as error:
             surprise = surprise_of(error, source.name, delivery, self.store.staging)
-            self.end_engine()
             return Landed("unreadable", source.name, delivery.partition, error=surprise)
 
     def ask_for_free(self) -> None:
@@ -162,11 +179,11 @@ class Landing:
         self._open = lru_cache(partial(self._open.__wrapped__, is_free=True))
 
     def end_engine(self) -> None:
-        """Give the engine up: its memory is wanted, or it met a surprise. The next delivery gets a new one."""
+        """Give the engine up: its memory is wanted. The next delivery gets a new one."""
         if deriver := self.__dict__.pop("deriver", None):
             deriver.close()
 
-    def _begin(self, source: SourceSettings, delivery: Delivery, folders: ExitStack) -> Staged | Landed:
+    def _begin(self, source: SourceSettings, delivery: Delivery, folders: ExitStack) -> Fetched | Landed:
         folder, made = (folders.enter_context(folder_in(staging)) for staging in (self.store.staging, self.shelf.staging))
         objects = fetch(self._open(source), delivery, folder)
         content_hash = content_hash_of(delivery.kind, delivery.partition, [o.sha256 for o in objects if o.role == "data"])
@@ -174,26 +191,22 @@ class Landing:
         if same:
             self.listed.add_same(source.name, delivery.identity)
             return Landed("unchanged", source.name, delivery.partition, same)
-        files = {landed.key: folder / landed.file for landed in objects}
-        return Staged(delivery, files, made, content_hash, folder, objects)
+        return Fetched(delivery, folder, objects, made, content_hash, self._open(source).uri, connector_version(source.kind))
 
-    def _derive_together(self, source: SourceSettings, staged: Sequence[Staged]) -> list[Contents | None]:
-        """What is in some deliveries; None where one has to be looked at by itself."""
-        if len(staged) < 2:
-            return [None] * len(staged)
+    def _derive_together(self, source: SourceSettings, staged: Sequence[Fetched]) -> Iterator[Contents]:
+        """What is in some deliveries; nothing where each has to be looked at by itself."""
         try:
-            return [*self.deriver.derive_together(source.kind, staged, self._open(source).uri, connector_version(source.kind))]
+            return iter(self.deriver.derive(staged) if len(staged) > 1 else ())
         except BaseException as error:  # of one of them, and not known of which
             surprise_of(error, source.name, staged[0].delivery, self.store.staging)  # what ends the command is raised
-            self.end_engine()
-            return [None] * len(staged)
+            return iter(())
 
-    def _finish(self, source: SourceSettings, staged: Staged, contents: Contents | None) -> Landed:
+    def _finish(self, source: SourceSettings, staged: Fetched, contents: Contents | None) -> Landed:
         delivery = staged.delivery
         if contents is None:
-            contents = self.deriver.derive(staged, self._open(source).uri, connector_version(source.kind))
+            [contents] = self.deriver.derive([staged])
         if not contents.is_taken:
-            return self._refuse(source, delivery, contents.refusals)
+            return self.refuse(source, delivery, contents.refusals)
         generation = Generation(
             source=source.name,
             kind=source.kind,
@@ -212,53 +225,36 @@ class Landing:
 
     def _derive_again(self, source: SourceSettings, generation: Generation, version: str) -> Contents:
         """Read the landed originals as if they came from their provider now; nothing is asked of the provider."""
-        infos = {
-            landed: ObjectInfo(landed.key, landed.size, landed.etag, landed.last_modified, landed.version_id)
-            for landed in generation.objects
-        }
+        infos = [(one.role, convert(one, ObjectInfo, from_attributes=True)) for one in generation.objects]
         delivery = Delivery(
             kind=generation.kind,
             partition=generation.partition,
             delivery_id=generation.delivery_id,
             published_at=generation.published_at,
-            objects=tuple(info for landed, info in infos.items() if landed.role == "data"),
-            manifest=next((info for landed, info in infos.items() if landed.role == "manifest"), None),
+            objects=tuple(info for role, info in infos if role == "data"),
+            manifest=next((info for role, info in infos if role == "manifest"), None),
         )
         self.require_same(generation)  # damaged bytes may read as other figures
         # in a place of its own: an as-of report derives too, while a refresh may be clearing what killed landings left behind
         with folder_in(self.shelf.again) as folder, folder_in(self.shelf.again) as made:
-            files = {}
-            for landed in generation.objects:
-                files[landed.key] = folder / landed.file  # under its landed name: a mirror names files by hash
-                files[landed.key].symlink_to(self.store.object_path(generation, landed).absolute())
+            for landed in generation.objects:  # under its landed name: a mirror names files by hash
+                (folder / landed.file).symlink_to(self.store.object_path(generation, landed).absolute())
             uri = self._open(source).uri
+            fetched = Fetched(delivery, folder, generation.objects, made, generation.content_hash, uri, version)
             try:
-                contents = self.deriver.derive(Fetched(delivery, files, made, generation.content_hash), uri, version)
+                [contents] = self.deriver.derive([fetched])
             except BaseException as error:
-                surprise = surprise_of(error, source.name, delivery, self.shelf.again)
-                self.end_engine()
-                refused = [row_refusal(refusal_of(delivery, surprise))]
+                refused = refused_for(delivery, surprise_of(error, source.name, delivery, self.shelf.again))
                 # not put on the shelf: it is tried again by the next refresh
                 return Contents(content_hash=generation.content_hash, connector_version=version, refusals=refused, is_taken=False)
             self.shelf.put(generation, contents, made)
         return contents
 
-    def refuse(self, source: SourceSettings, refusal: Refusal) -> Landed:
+    def refuse(self, source: SourceSettings, item: Delivery | Refusal, refusals: list[RowRefusal]) -> Landed:
         """Record a delivery that is not taken, so that it is not read again and the quarantine shows it."""
-        return self._refuse(source, refusal, [row_refusal(refusal)])
-
-    def _refuse(self, source: SourceSettings, item: Delivery | Refusal, refusals: list[RowRefusal]) -> Landed:
-        record = RefusalRecord(
-            source=source.name,
-            kind=source.kind,
-            partition=item.partition,
-            identity=item.identity,
-            connector_version=self.version_of_refusal(source.kind, refusals),
-            published_at=item.published_at,
-            refused_at=clock.now(),
-            refusals=refusals,
-        )
-        self.store.put_record(record.path, encode(record))
+        version = self.version_of_refusal(source.kind, refusals)
+        record = RefusalRecord.of(item, source.name, source.kind, version, clock.now(), refusals)
+        self.store.put_record(record)
         return Landed("refused", source.name, item.partition, refusal=record)
 
     def version_of_refusal(self, kind: str, refusals: Sequence[RowRefusal]) -> str:
@@ -268,11 +264,11 @@ class Landing:
 
     def withdraw(self, record: RefusalRecord) -> None:
         """Note that a refused delivery is no longer at its source."""
-        self.store.put_record(record.path, encode(msgspec.structs.replace(record, withdrawn_at=clock.now())))
+        self.store.put_record(structs.replace(record, withdrawn_at=clock.now()))
 
     def forget(self, tombstone: Tombstone) -> None:
         """Remove a generation and what was made of it; its tombstone is written first and stays."""
-        self.store.put_record(tombstone_path(tombstone.generation), encode(tombstone))
+        self.store.put_record(tombstone)
         self.remove(tombstone.generation)
 
     def remove(self, generation: Generation) -> None:

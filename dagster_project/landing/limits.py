@@ -1,7 +1,7 @@
 """What reading one delivery may take, and the end of a reading that takes more: it is refused as `too_costly`.
 
 A hostile or broken file must stop neither the other sources nor the machine. Time grows with the size of a delivery, memory does
-not: what a bill needs beyond `memory_limit` goes to the disk. Which process reads a delivery is landing.limited's matter.
+not: what a bill needs beyond `memory_limit` goes to the disk. Which process reads a delivery is landing.worker's matter.
 """
 
 from __future__ import annotations
@@ -26,19 +26,20 @@ UNIT = 1 << 20  # bytes of a delivery: for each, also a begun one, the times of 
 TICK_S = 0.2
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
-    """What a process has used so far."""
+Use = tuple[float, float, int]  # of a process so far: CPU seconds, time on the clock, bytes of memory
 
-    cpu_s: float
-    wall_s: float
-    memory_bytes: int
 
-    @classmethod
-    def of(cls, process: psutil.Process) -> Use:
-        """What a process has used, read from the system; psutil.NoSuchProcess when it has ended."""
-        times = process.cpu_times()
-        return cls(times.user + times.system, time.monotonic(), process.memory_info().rss)
+def use_of(process: psutil.Process) -> Use:
+    """What a process has used, read from the system; psutil.NoSuchProcess when it has ended."""
+    times = process.cpu_times()
+    return times.user + times.system, time.monotonic(), process.memory_info().rss
+
+
+def bytes_of(memory: str) -> int:
+    """Bytes of an amount of memory as the configuration and DuckDB write it: '1500MB', '2GiB'."""
+    unit = memory.lstrip("0123456789")
+    power = "KMGT".index(unit[0]) + 1
+    return int(memory.removesuffix(unit)) * int((1024 if "i" in unit else 1000) ** power)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +52,19 @@ class Allowance:
     memory_bytes: int
 
     @classmethod
-    def of(cls, limits: DeliveryLimits, what: str, size: int, engine_bytes: int) -> Allowance:
-        """For a delivery of `size` bytes, named `what`; the engine's own `engine_bytes` of memory come on top."""
+    def of(cls, limits: DeliveryLimits, what: str, size: int, memory_limit: str) -> Allowance:
+        """For a delivery of `size` bytes, named `what`; the engine's own `memory_limit` comes on top."""
         units = max(1, ceil(size / UNIT))
-        return cls(what, limits.cpu_s * units, limits.wall_s * units, limits.memory_bytes + engine_bytes)
+        return cls(what, limits.cpu_s * units, limits.wall_s * units, bytes_of(limits.memory) + bytes_of(memory_limit))
 
     def exceeded(self, begun: Use, now: Use) -> TooCostlyError | None:
         """The error that names what was exceeded; None as long as nothing is."""
-        if now.memory_bytes - begun.memory_bytes > self.memory_bytes:
+        cpu_s, wall_s, memory_bytes = (after - before for before, after in zip(begun, now, strict=True))
+        if memory_bytes > self.memory_bytes:
             used = f"more than {self.memory_bytes >> 20} MiB of memory"
-        elif now.cpu_s - begun.cpu_s > self.cpu_s:
+        elif cpu_s > self.cpu_s:
             used = f"more than {self.cpu_s} CPU seconds"
-        elif now.wall_s - begun.wall_s > self.wall_s:
+        elif wall_s > self.wall_s:
             used = f"more than {self.wall_s} seconds"
         else:
             return None
@@ -82,11 +84,11 @@ def watched(allowance: Allowance, interrupt: Callable[[], None]) -> Iterator[Non
     """
     reader, done, lock = threading.get_ident(), threading.Event(), threading.Lock()
     process = psutil.Process()
-    begun, found = Use.of(process), list[TooCostlyError]()
+    begun, found = use_of(process), list[TooCostlyError]()
 
     def watch() -> None:
         while not done.wait(TICK_S):
-            error = allowance.exceeded(begun, Use.of(process))
+            error = allowance.exceeded(begun, use_of(process))
             with lock:
                 if error and not done.is_set():
                     found.append(error)

@@ -1,6 +1,8 @@
-"""What earlier looks at a source found. A cache: without it the next look reads everything once more."""
+"""What earlier looks at a source found. A cache: without it the next look reads everything once more.
 
-from __future__ import annotations
+A first load of a table that dies half-way must not lose the days that the look-back leaves out from then on. So the look-back
+holds only after one load of all days that left nothing behind.
+"""
 
 import re
 from dataclasses import dataclass
@@ -10,6 +12,7 @@ import msgspec
 
 from connectors.layouts.accounting import Counts
 from dagster_project.base import durable
+from dagster_project.settings import SourceSettings
 
 _IDENTITY = re.compile(r"[0-9a-f]{64}")
 
@@ -19,6 +22,7 @@ class Listed:
     """The results of looks at the sources, kept below the folder `cache`."""
 
     cache: Path
+    landing: str  # where it is
 
     def same(self, source: str) -> set[str]:
         """Identities of deliveries whose bytes were already landed."""
@@ -34,24 +38,34 @@ class Listed:
         with path.open("a") as file:
             file.write(f"\n{identity}\n")  # the first line end closes a line that a killed process cut
 
+    def is_loaded(self, source: SourceSettings) -> bool:
+        """Whether all that the source has of its `months` was landed once, in this landing and from this location."""
+        try:
+            return self._path(source.name, "whole").read_bytes() == self._load(source)
+        except FileNotFoundError:
+            return False
+
+    def mark_loaded(self, source: SourceSettings) -> None:
+        """Keep that a load of all days left nothing behind."""
+        durable.put(self._path(source.name, "whole"), self._load(source))
+
+    def _load(self, source: SourceSettings) -> bytes:
+        """What the mark is of: other months, another table and another landing were not loaded by it."""
+        return f"{source.location}\n{source.months or 'all months'}\n{self.landing}\n".encode()
+
     def counts(self, source: str) -> Counts | None:
         """What the last look made of the objects of a source; None when it has to be counted again."""
         try:
-            return msgspec.json.decode(self._counts_path(source).read_bytes(), type=Counts)
+            return msgspec.json.decode(self._path(source, "json").read_bytes(), type=Counts)
         except (FileNotFoundError, msgspec.MsgspecError):
             return None
 
     def keep_counts(self, source: str, counts: Counts) -> None:
         """Keep what a look made of the objects of a source."""
-        self._counts_path(source).parent.mkdir(parents=True, exist_ok=True)
-        durable.write(self._counts_path(source), msgspec.json.encode(counts))
+        durable.put(self._path(source, "json"), msgspec.json.encode(counts))
 
-    def recover(self) -> None:
-        """Remove what killed processes were writing."""
-        durable.clear_unfinished(self.cache / "listed")
-
-    def _counts_path(self, source: str) -> Path:
-        return self.cache / "listed" / f"{source}.json"
+    def _path(self, source: str, name: str) -> Path:
+        return self.cache / "listed" / f"{source}.{name}"
 
     def _same_path(self, source: str) -> Path:
         return self.cache / "seen" / f"{source}.txt"

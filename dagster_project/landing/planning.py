@@ -3,7 +3,7 @@
 Runs in every refresh, so it must stay cheap: it imports neither Dagster nor dbt nor DuckDB nor polars nor pyarrow.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -15,15 +15,14 @@ from connectors.errors import ConnectorError
 from connectors.layouts.accounting import Counts, look
 from connectors.registry import connector_for
 from connectors.stores.google_locations import other_days
-from dagster_project.landing.deriving.contents import JUDGED, Contents
+from dagster_project.landing.deriving.contents import JUDGED, row_refusal
 from dagster_project.landing.fetching import batches
 from dagster_project.landing.judging.judge import Candidate, judge
 from dagster_project.landing.land import Landed, Landing
-from dagster_project.landing.records import Generation, RefusalRecord, RowRefusal, calendar_month, partition_day, partition_month
+from dagster_project.landing.records import RefusalRecord, RowRefusal, calendar_month, partition_day, partition_month
 from dagster_project.landing.sources import Span, is_table, open_source, span_of
 from dagster_project.landing.store import SourceLanding
 from dagster_project.landing.surprises import surprise_of
-from dagster_project.landing.whole import is_loaded, mark_loaded
 from dagster_project.settings import SourceSettings
 
 
@@ -86,7 +85,7 @@ def make_plan(
         try:
             connector = connector_for(source.kind)
             layouts = getattr(connector, "LAYOUTS", ())  # only exports that have manifests
-            is_whole = not month and (full or not is_loaded(landing, source))
+            is_whole = not month and (full or not landing.listed.is_loaded(source))
             span = span_of(source, is_loaded=not is_whole, month=month)
             found, counts = look(source.kind, connector.find_deliveries, layouts, open_source(base, source, span))
         except BaseException as error:
@@ -96,13 +95,13 @@ def make_plan(
         if clash := _other_days(source, found, landed):
             plan.unreadable.append(problem_of(source.name, "", clash))
             continue
+        plan.landed[source.name] = landed
         if not (is_table(source) and month) and counts != (known := landing.listed.counts(source.name)):
             plan.counts[source.name] = counts
             plan.is_recounted |= known is not None and not is_table(source)  # a table is asked for other days every day
         if is_table(source) and is_whole:
             plan.whole.append(source)
-        wanted = [item for item in found if is_wanted(source, item)]
-        _add_source(plan, landing, source, landed, wanted, span, month)
+        _add(plan, landing, source, [item for item in found if is_wanted(source, item)], span, month)
     return plan
 
 
@@ -129,7 +128,7 @@ def land_all(landing: Landing, plan: Plan, on_landed: Callable[[Landed], None] |
     results = []
     for landed in chain(
         *(landing.land_together(source, deliveries) for source, deliveries in batches(plan.new)),
-        (landing.refuse(source, refusal) for source, refusal in plan.refused),
+        (landing.refuse(source, refusal, [row_refusal(refusal)]) for source, refusal in plan.refused),
     ):
         results.append(landed)
         if on_landed:
@@ -141,31 +140,26 @@ def land_all(landing: Landing, plan: Plan, on_landed: Callable[[Landed], None] |
     unreadable = {one.source for one in results if one.outcome == "unreadable"}
     for source in plan.whole:
         if source.name not in unreadable:
-            mark_loaded(landing, source)
+            landing.listed.mark_loaded(source)
     return _judged(landing, plan, results)
 
 
 def _judged(landing: Landing, plan: Plan, results: list[Landed]) -> list[Landed]:
-    """The results with the verdicts on what was landed."""
+    """The results with the verdicts on what was landed. Of its export, what is behind one that came late is judged again."""
     sources = {source.name: source for source, _ in plan.new}
-    landed = [(one, one.generation, one.contents) for one in results if one.generation and one.contents]
-    candidates = {
-        generation.path: Candidate(sources[one.source], generation, contents)
-        for one, earlier, _ in landed
-        for generation, contents in _after(landing, sources[one.source], earlier)
-    }
-    candidates |= {generation.path: Candidate(sources[one.source], generation, contents) for one, generation, contents in landed}
+    candidates: dict[str, Candidate] = {}
+    for one in results:
+        if one.generation and one.contents and (source := sources[one.source]).facts.fact in JUDGED:
+            mine = one.generation
+            for generation in landing.read(source.name, mine.partition).generations:
+                if generation.export == mine.export and generation.order >= mine.order:
+                    contents = structs.replace(landing.contents(source, generation), verdict=None)
+                    candidates[generation.path] = Candidate(source, generation, contents)
     judged = judge(landing, candidates.values())
-    found = {id(one): judged[generation.path] for one, generation, _ in landed if generation.path in judged}
-    return [replace(one, contents=found.get(id(one), one.contents)) for one in results]
-
-
-def _after(landing: Landing, source: SourceSettings, earlier: Generation) -> Iterator[tuple[Generation, Contents]]:
-    """The generations of its export behind one that was landed late, to be judged again: they follow other ones now."""
-    known = landing.read(source.name, earlier.partition).generations if source.facts.fact in JUDGED else []
-    for generation in known:
-        if generation.export == earlier.export and generation.order > earlier.order:
-            yield generation, structs.replace(landing.contents(source, generation), verdict=None)
+    return [
+        replace(one, contents=judged.get(one.generation.path, one.contents)) if one.generation and one.contents else one
+        for one in results
+    ]
 
 
 def is_wanted(source: SourceSettings, item: Delivery | Refusal) -> bool:
@@ -176,16 +170,10 @@ def is_wanted(source: SourceSettings, item: Delivery | Refusal) -> bool:
     return month is None or source.reads_month(month)
 
 
-def _add_source(
-    plan: Plan,
-    landing: Landing,
-    source: SourceSettings,
-    landed: SourceLanding,
-    found: list[Delivery | Refusal],
-    span: Span,
-    month: str | None,
+def _add(
+    plan: Plan, landing: Landing, source: SourceSettings, found: list[Delivery | Refusal], span: Span, month: str | None
 ) -> None:
-    plan.landed[source.name] = landed
+    landed = plan.landed[source.name]
     known = landing.listed.same(source.name) | {generation.identity for generation in landed.generations}
     known |= {tombstone.generation.identity for tombstone in landed.tombstones}
     refused = [record for record in landed.refusals if record.withdrawn_at is None and span.covers(record.partition)]

@@ -9,10 +9,11 @@ import hashlib
 import re
 from collections.abc import Iterable
 from datetime import date, datetime
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
+from connectors.deliveries import Delivery, Refusal
 from dagster_project.base.failures import SourceError
 
 RECORD = "_generation.json"
@@ -104,6 +105,11 @@ class Tombstone(msgspec.Struct, frozen=True, kw_only=True):
     removed_at: datetime
     likeness: Likeness | None = None  # null in what 0.8 removed
 
+    @property
+    def path(self) -> str:
+        """Its file below the landing, beside the folder of the generation."""
+        return f"{self.generation.path}{TOMBSTONE}"
+
 
 class Acceptance(msgspec.Struct, frozen=True, kw_only=True):
     """A person's decision that a generation counts, though it is unlike the one before it or of another export."""
@@ -134,6 +140,22 @@ class RefusalRecord(msgspec.Struct, frozen=True, kw_only=True):
     refused_at: datetime
     withdrawn_at: datetime | None = None
     refusals: list[RowRefusal]
+
+    @classmethod
+    def of(
+        cls, item: Delivery | Refusal | Generation, source: str, kind: str, version: str, at: datetime, refusals: list[RowRefusal]
+    ) -> Self:
+        """What is refused, by what `version` of the connector, and when."""
+        return cls(
+            source=source,
+            kind=kind,
+            partition=item.partition,
+            identity=item.identity,
+            connector_version=version,
+            published_at=item.published_at,
+            refused_at=at,
+            refusals=refusals,
+        )
 
     @property
     def path(self) -> str:

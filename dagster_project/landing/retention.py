@@ -15,6 +15,7 @@ from pathlib import Path
 from dagster_project.base import clock
 from dagster_project.base.failures import SourceError
 from dagster_project.base.months import BILL_CLOSES_AFTER, carbon_final_from, month_end, months_between
+from dagster_project.landing.deriving.contents import PROFILE
 from dagster_project.landing.judging.judge import likeness_of
 from dagster_project.landing.judging.rules import unlike
 from dagster_project.landing.land import Landing
@@ -60,9 +61,10 @@ def prune(sources: Iterable[SourceSettings], landing: Landing, issued: Path, *, 
                 landing.remove(leftover)
             for removal in found:
                 contents = landing.shelf.find_any(removal.generation)
+                likeness = None
                 # what 0.8 made of a delivery has no profile
-                is_known = contents and contents.is_taken and landing.shelf.has_profile(removal.generation, contents)
-                likeness = likeness_of(landing, removal.generation, contents) if contents and is_known else None
+                if contents and contents.is_taken and (landing.shelf.made(removal.generation, contents) / PROFILE).exists():
+                    likeness = likeness_of(landing, removal.generation, contents)
                 landing.forget(Tombstone(generation=removal.generation, removed_at=at, likeness=likeness))
     return removals
 
@@ -88,12 +90,9 @@ def _kept(source: SourceSettings, ordered: list[Generation], at: datetime) -> se
     first = min(generation.published_at for generation in ordered)
     ends = {end for end in map(month_end, months_between(f"{first:%Y-%m}", f"{at:%Y-%m}")) if end <= at}
     for instant in ends.union(final_from):
-        for known in (
-            [generation for generation in ordered if generation.published_at <= instant],
-            [generation for generation in ordered if generation.landed_at <= instant],
-        ):
-            if known:
-                kept.add(max(generation.order for generation in known))
+        published = [one.order for one in ordered if one.published_at <= instant]
+        known = [one.order for one in ordered if one.landed_at <= instant]
+        kept.update(max(orders) for orders in (published, known) if orders)
     return kept
 
 

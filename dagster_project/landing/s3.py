@@ -5,9 +5,7 @@ reads exports.
 """
 
 import hashlib
-import tempfile
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from connectors.errors import ConnectorError
@@ -16,7 +14,7 @@ from connectors.stores.s3 import S3Bucket
 from dagster_project.base import durable, modes
 from dagster_project.base.failures import SourceError
 from dagster_project.landing.records import ACCEPTED, RECORD, REFUSED, TOMBSTONE, Generation, LandedObject, encode, safe_name
-from dagster_project.landing.store import SourceLanding, Stamp, clear, source_landing
+from dagster_project.landing.store import Beside, SourceLanding, Stamp, clear, folder_in, source_landing
 from dagster_project.landing.verifying import difference, hash_of, require_same
 
 
@@ -31,7 +29,9 @@ class S3Landing:
 
     def read(self, source: str, partition: str | None = None) -> SourceLanding:
         """Every record of a source or partition, each fetched once and then read from the mirror."""
-        infos = self._records(source if partition is None else f"{source}/{safe_name(partition)}")
+        return self._read(self._records(source if partition is None else f"{source}/{safe_name(partition)}"))
+
+    def _read(self, infos: Iterable[ObjectInfo]) -> SourceLanding:
         return source_landing((self.bucket.uri_of(info.key), self._record(info)) for info in infos)
 
     def _records(self, folder: str) -> Iterator[ObjectInfo]:
@@ -55,7 +55,7 @@ class S3Landing:
         """The records of some partitions, found by one listing."""
         for folder, infos in self._by_folder(source).items() if names else ():
             if folder in names:
-                yield folder, source_landing((self.bucket.uri_of(info.key), self._record(info)) for info in infos)
+                yield folder, self._read(infos)
 
     def stamps(self, source: str, folder: str) -> dict[str, Stamp]:
         """Nothing: the partition's own stamp tells."""
@@ -82,8 +82,7 @@ class S3Landing:
             return path.read_bytes()
         data = self.bucket.get(info.key)
         with modes.owner_alone():  # a look at the landing needs no lock
-            path.parent.mkdir(parents=True, exist_ok=True)
-            durable.write(path, data)
+            durable.put(path, data)
         return data
 
     def commit(self, generation: Generation, folder: Path, read_next: set[str]) -> None:
@@ -98,9 +97,9 @@ class S3Landing:
             if landed.file in read_next:
                 self._into_mirror(folder / landed.file, landed.sha256)
 
-    def put_record(self, path: str, data: bytes) -> None:
-        """Write or replace one small record; a put is atomic."""
-        self.bucket.put(path, data)
+    def put_record(self, record: Beside) -> None:
+        """Write or replace a record that lies beside generations; a put is atomic."""
+        self.bucket.put(record.path, encode(record))
 
     def remove(self, generation: Generation) -> None:
         """Delete a generation's objects, its record last, so that what is cut short is found again."""
@@ -112,7 +111,10 @@ class S3Landing:
         """The object in the mirror, fetched and checked against its hash when it is not there."""
         path = self._mirrored(landed.sha256)
         if not path.exists():
-            self._fetch(generation, landed)
+            with folder_in(self.staging) as folder:
+                found = self.bucket.download_hashed(f"{generation.path}/{landed.file}", folder / "object")
+                require_same([difference(generation, landed, found)])
+                self._into_mirror(folder / "object", landed.sha256)
         return path
 
     def found_hash(self, generation: Generation, landed: LandedObject) -> str | None:
@@ -120,7 +122,7 @@ class S3Landing:
         key = f"{generation.path}/{landed.file}"
         if not any(info.key == key for info in self._listed(key)):
             return None
-        with modes.owner_alone(), self._work() as folder:
+        with modes.owner_alone(), folder_in(self.staging) as folder:
             return self.bucket.download_hashed(key, folder / "object")
 
     def hash_to_read(self, generation: Generation, landed: LandedObject) -> str | None:
@@ -138,20 +140,6 @@ class S3Landing:
         target.parent.mkdir(parents=True, exist_ok=True)
         durable.sync(path)
         path.replace(target)
-
-    def _fetch(self, generation: Generation, landed: LandedObject) -> None:
-        key = f"{generation.path}/{landed.file}"
-        with self._work() as folder:
-            found = self.bucket.download_hashed(key, folder / "object")
-            require_same([difference(generation, landed, found)])
-            self._into_mirror(folder / "object", landed.sha256)
-
-    @contextmanager
-    def _work(self) -> Iterator[Path]:
-        """A folder for one object, on the disk of the mirror."""
-        self.staging.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=self.staging) as folder:
-            yield Path(folder)
 
     def recover(self) -> None:
         """Empty the local staging folder. Objects without a record are not seen; landing their delivery again replaces them."""

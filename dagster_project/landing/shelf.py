@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dagster_project.base import durable
-from dagster_project.landing.deriving.contents import PROFILE, Contents, ParquetPart, Profile
+from dagster_project.landing.deriving.contents import PROFILE, Contents, Profile
 from dagster_project.landing.records import Generation, decode, encode
 from dagster_project.landing.store import clear
 
@@ -44,7 +44,7 @@ class Shelf:
         (made / CONTENTS).write_bytes(encode(contents))  # seen with its folder, by the rename
         for path in made.iterdir():
             durable.sync(path)
-        target = self._folder(generation) / contents.connector_version
+        target = self.made(generation, contents)
         if self._read(generation, target) is None:  # else another process, such as an as-of report, made the same meanwhile
             for outdated in target.parent.glob("*"):
                 shutil.rmtree(outdated)
@@ -52,30 +52,26 @@ class Shelf:
             made.rename(target)
             durable.sync(target.parent)
 
+    def made(self, generation: Generation, contents: Contents) -> Path:
+        """The folder of typed copies and what lies beside them."""
+        return self._folder(generation) / contents.connector_version
+
     def profile(self, generation: Generation, contents: Contents) -> Profile:
         """What the rows of a bill or of carbon are like."""
-        path = self._made(generation, contents) / PROFILE
+        path = self.made(generation, contents) / PROFILE
         profile: Profile = decode(path.read_bytes(), Profile, str(path))
         return profile
 
-    def has_profile(self, generation: Generation, contents: Contents) -> bool:
-        """Whether the version of the code that made the contents left a profile."""
-        return (self._made(generation, contents) / PROFILE).exists()
-
     def judge(self, generation: Generation, contents: Contents, validation: dict[str, Any]) -> None:
         """Keep the verdict in the contents, and beside them the validation that it rests on."""
-        folder = self._made(generation, contents)
+        folder = self.made(generation, contents)
         durable.clear_unfinished(folder)
         durable.write_json(folder / VALIDATION, validation)  # first: a verdict has its validation
         durable.write(folder / CONTENTS, encode(contents))
 
     def validation(self, generation: Generation, contents: Contents) -> bytes:
         """The validation of a delivery that was judged."""
-        return (self._made(generation, contents) / VALIDATION).read_bytes()
-
-    def path(self, generation: Generation, contents: Contents, part: ParquetPart) -> Path:
-        """Where a typed copy is."""
-        return self._made(generation, contents) / part.file
+        return (self.made(generation, contents) / VALIDATION).read_bytes()
 
     def remove(self, generation: Generation) -> None:
         """Forget everything made of a generation."""
@@ -96,9 +92,6 @@ class Shelf:
         contents: Contents = decode(data, Contents, str(folder / CONTENTS))
         is_whole = all(part.is_original or (folder / part.file).exists() for part in contents.parts)
         return contents if contents.content_hash == generation.content_hash and is_whole else None
-
-    def _made(self, generation: Generation, contents: Contents) -> Path:
-        return self._folder(generation) / contents.connector_version
 
     def _folder(self, generation: Generation) -> Path:
         return self.root / generation.path

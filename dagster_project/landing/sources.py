@@ -1,12 +1,10 @@
 """The object store of a configured source, and which days of a table a look asks for."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import date, timedelta
 from pathlib import Path
 
-from connectors.stores import ObjectStore, StoreOptions, TableReading
+from connectors.stores import ObjectStore, StoreOptions
 from connectors.stores.opening import open_store
 from dagster_project.base import clock
 from dagster_project.base.months import first_day, month_end
@@ -62,27 +60,18 @@ def open_source(base: Path, source: SourceSettings, span: Span | None = None, *,
     With `is_free` a table is asked only for what is not billed.
     """
     span = span or span_of(source, is_loaded=True)
+    shared = {field.name for field in fields(StoreOptions)} & SourceSettings.model_fields.keys()  # such as role_arn
+    table = None
+    if is_table(source):
+        from connectors.gcp.tables import READINGS
+
+        table = READINGS.get(source.kind)
     options = StoreOptions(
         source=source.name,
-        role_arn=source.role_arn,
-        external_id=source.external_id,
-        endpoint_url=source.endpoint_url,
-        requester_pays=source.requester_pays,
-        impersonate=source.impersonate,
-        maximum_bytes_billed=source.maximum_bytes_billed,
-        billing_project=source.billing_project,
-        dataset_location=source.dataset_location,
-        table=_reading_of(source),
+        table=table,
         first_day=span.first,
         end_day=span.end,
         is_free=is_free,
+        **{name: getattr(source, name) for name in shared},
     )
     return open_store(source.location, base=base, options=options)
-
-
-def _reading_of(source: SourceSettings) -> TableReading | None:
-    if not is_table(source):
-        return None
-    from connectors.gcp.tables import READINGS
-
-    return READINGS.get(source.kind)

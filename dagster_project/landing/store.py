@@ -8,7 +8,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,7 +32,9 @@ from dagster_project.landing.records import (
 )
 from dagster_project.landing.verifying import hash_of
 
+Beside = Tombstone | RefusalRecord | Acceptance
 Stamp = tuple[int, int]  # of a file or folder: when it changed, in nanoseconds, and its size
+GONE: Stamp = (0, 0)
 
 
 @dataclass(slots=True)
@@ -90,7 +92,7 @@ class LocalLanding:
 
     def read(self, source: str, partition: str | None = None) -> SourceLanding:
         """Every record of a source, or of one of its partitions."""
-        names = [safe_name(partition)] if partition else [name for name, is_folder in _entries(self.root / source) if is_folder]
+        names = [safe_name(partition)] if partition else self._partitions(source)
         return joined(landed for _, landed in self.read_folders(source, names))
 
     def read_folders(self, source: str, names: Collection[str]) -> Iterator[tuple[str, SourceLanding]]:
@@ -110,12 +112,10 @@ class LocalLanding:
 
     def folders(self, source: str) -> dict[str, Stamp]:
         """The folder of each partition, with the time at which something was put into it or taken out."""
-        found: dict[str, Stamp] = {}
-        with suppress(FileNotFoundError), os.scandir(self.root / source) as entries:
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    found[entry.name] = _stamp(entry.stat(follow_symlinks=False))
-        return found
+        return {name: stamp_of(f"{self.root}/{source}/{name}") or GONE for name in self._partitions(source)}
+
+    def _partitions(self, source: str) -> list[str]:
+        return [name for name, is_folder in _entries(self.root / source) if is_folder]
 
     def stamps(self, source: str, folder: str) -> dict[str, Stamp]:
         """Of the records, and of the folders into which one can be put without a trace in the partition's."""
@@ -124,7 +124,7 @@ class LocalLanding:
         for name, is_folder in _entries(self.root / source / folder):
             if is_folder and (path := self.root / source / folder / name) not in with_record:
                 paths.append(path)
-        return {path.relative_to(self.root).as_posix(): stamp_of(path) or (0, 0) for path in paths}
+        return {path.relative_to(self.root).as_posix(): stamp_of(path) or GONE for path in paths}
 
     def is_as(self, stamps: dict[str, Stamp]) -> bool:
         """Whether all of these still have the same time and size."""
@@ -145,19 +145,15 @@ class LocalLanding:
             if child_is_new:  # a folder into which nothing was put has nothing to lose
                 durable.sync(path)
 
-    def put_record(self, path: str, data: bytes) -> None:
-        """Write or replace one small record."""
-        target = self.root / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        durable.write(target, data)
+    def put_record(self, record: Beside) -> None:
+        """Write or replace a record that lies beside generations."""
+        durable.put(self.root / record.path, encode(record))
 
     def remove(self, generation: Generation) -> None:
         """Move the folder out of sight, then delete it."""
-        self.staging.mkdir(parents=True, exist_ok=True)
-        hidden = Path(tempfile.mkdtemp(prefix="removed-", dir=self.staging))
-        (self.root / generation.path).rename(hidden / "generation")
-        durable.sync((self.root / generation.path).parent)
-        shutil.rmtree(hidden)
+        with folder_in(self.staging) as hidden:
+            (self.root / generation.path).rename(hidden / "generation")
+            durable.sync((self.root / generation.path).parent)
 
     def object_path(self, generation: Generation, landed: LandedObject) -> Path:
         """Objects are read where they are."""
@@ -183,18 +179,10 @@ class LocalLanding:
 def stamp_of(path: Path | str) -> Stamp | None:
     """When a file changed, or the entries of a folder, and its size; None when it is not there."""
     try:
-        return _stamp(os.stat(path))  # noqa: PTH116  # a Path costs more than the question
+        status = os.stat(path)  # noqa: PTH116  # a Path costs more than the question
     except (FileNotFoundError, NotADirectoryError):
         return None
-
-
-def _stamp(status: os.stat_result) -> Stamp:
     return status.st_mtime_ns, status.st_size
-
-
-def tombstone_path(generation: Generation) -> str:
-    """A tombstone's file below the landing, beside the folder it stands for."""
-    return f"{generation.source}/{safe_name(generation.partition)}/{generation.name}{TOMBSTONE}"
 
 
 def _entries(folder: Path) -> list[tuple[str, bool]]:
@@ -202,6 +190,14 @@ def _entries(folder: Path) -> list[tuple[str, bool]]:
         return []
     with os.scandir(folder) as entries:
         return sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
+
+
+@contextmanager
+def folder_in(staging: Path) -> Iterator[Path]:
+    """A new folder on the disk it will be renamed on; what is still there at the end goes."""
+    staging.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="delivery-", dir=staging) as folder:  # after a commit it has moved
+        yield Path(folder)
 
 
 def clear(folder: Path) -> None:

@@ -24,29 +24,17 @@ def surprise_of(error: BaseException, source: str, delivery: Delivery | None, fo
     is_panic = type(error).__name__ == "PanicException"  # of polars: no Exception, so that nobody swallows it
     if isinstance(error, TrainledgerError) or not (is_panic or isinstance(error, Exception)):
         raise error
+    kind, key = type(error).__name__, (delivery.manifest or delivery.objects[0]).key if delivery else None
+    what, reason = f"{source}: {f'{key} cannot be read' if key else 'it cannot be listed'} ({kind}).", None
+    remedy = "The next refresh tries again. If it stays, run it with --debug and report the traceback."
     if delivery and (isinstance(error, RecursionError) or is_out_of_memory(error)):
-        return _too_costly(error, source, delivery)
-    if failure := machine_failure(error, folder):
+        what = f"{source}: {key} needs more memory than there is ({kind}); the other deliveries are read."
+        remedy = "Look at what wrote this file. If it is right, deliver it in parts, or raise `memory_limit`: it is tried again."
+        reason = "too_costly"
+    elif failure := machine_failure(error, folder):
         raise failure from error
-    key = (delivery.manifest or delivery.objects[0]).key if delivery else None
-    what = f"{source}: {f'{key} cannot be read' if key else 'it cannot be listed'} ({type(error).__name__})."
-    LOG.debug(what, exc_info=error)
-    surprise = ConnectorError(
-        what,
-        place=Place(key),
-        remedy="The next refresh tries again. If it stays, run it with --debug and report the traceback.",
-    )
+    else:
+        LOG.debug(what, exc_info=error)
+    surprise = ConnectorError(what, place=Place(key), reason=reason, remedy=remedy)
     surprise.__cause__ = error
     return surprise
-
-
-def _too_costly(error: BaseException, source: str, delivery: Delivery) -> ConnectorError:
-    key = (delivery.manifest or delivery.objects[0]).key
-    found = ConnectorError(
-        f"{source}: {key} needs more memory than there is ({type(error).__name__}); the other deliveries are read.",
-        place=Place(key),
-        reason="too_costly",
-        remedy="Look at what wrote this file. If it is right, deliver it in parts, or raise `memory_limit`: it is tried again.",
-    )
-    found.__cause__ = error
-    return found

@@ -3,23 +3,13 @@
 Whatever differs is named with both hashes; nothing is mended here. A backup has the bytes, or the provider.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from dagster_project.base.durable import sha256_of
 from dagster_project.base.failures import SourceError
 from dagster_project.landing.records import Generation, LandedObject
-
-
-class Store(Protocol):
-    """A landing, on a disk or in S3."""
-
-    def found_hash(self, generation: Generation, landed: LandedObject) -> str | None:
-        """The sha256 of an object's bytes in the landing itself; None when it is gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +41,6 @@ def difference(generation: Generation, landed: LandedObject, found: str | None) 
     if found == landed.sha256:
         return None
     return Difference(generation.source, generation.partition, generation.path, landed.key, landed.sha256, found)
-
-
-def landed_differences(store: Store, generations: Iterable[Generation]) -> Iterator[Difference | None]:
-    """Read every object in the landing itself: for each its difference, or None."""
-    for generation in generations:
-        for landed in generation.objects:
-            yield difference(generation, landed, store.found_hash(generation, landed))
 
 
 def require_same(differences: Iterable[Difference | None]) -> None:

@@ -1,7 +1,11 @@
-"""A process of its own that derives large deliveries, so that one that takes too much is ended and nothing else is.
+"""Deriving inside the limits of one delivery: small ones in this process under a watch, large ones in a worker.
 
-Talks with its parent over one pipe, in values of Python; a second pipe ends with the parent, and then the worker ends too. Knows
-nothing of limits but that it may be killed at any instant: what it had written lies in the folder of its delivery, which goes.
+A worker costs 0.3 CPU seconds to start and can be killed whatever it does; most deliveries are a run record of some hundred
+bytes, whose reading ends by itself or between two steps of Python.
+
+A worker talks with its parent over one pipe, in values of Python; a second pipe ends with the parent, and then it ends too. It
+knows nothing of limits but that it may be killed at any instant: what it had written lies in the folder of its delivery, which
+goes.
 """
 
 from __future__ import annotations
@@ -14,8 +18,10 @@ import sys
 import threading
 import traceback
 from collections.abc import Sequence
-from multiprocessing.connection import Connection
+from functools import cached_property
+from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
+from typing import TYPE_CHECKING
 from weakref import finalize
 
 import psutil
@@ -24,7 +30,13 @@ from connectors.errors import ConnectorError
 from dagster_project.base.failures import is_out_of_memory, machine_failure
 from dagster_project.landing.deriving.contents import Contents
 from dagster_project.landing.fetching import Fetched
-from dagster_project.landing.limits import TICK_S, Allowance, Use
+from dagster_project.landing.limits import TICK_S, Allowance, use_of, watched
+
+if TYPE_CHECKING:
+    from dagster_project.landing.deriving.derive import Deriver
+    from dagster_project.settings import DeliveryLimits
+
+SMALL = 1 << 20  # bytes of a delivery that is read in this process
 
 
 class Worker:
@@ -32,7 +44,7 @@ class Worker:
 
     def __init__(self, spill: Path, memory_limit: str) -> None:
         """`spill` and `memory_limit` are those of its engine."""
-        asked, its_asked = _pipe()
+        asked, its_asked = Pipe()
         alive, its_alive = os.pipe()  # the worker reads the first end, which ends when this process does
         command = [sys.executable, "-P", "-m", __name__, str(its_asked.fileno()), str(alive), str(spill), memory_limit]
         self._process = subprocess.Popen(command, pass_fds=(its_asked.fileno(), alive), stdin=subprocess.DEVNULL)
@@ -41,16 +53,16 @@ class Worker:
         self._asked, self._seen = asked, psutil.Process(self._process.pid)
         self.close = finalize(self, _end, self._process, asked, its_alive)
 
-    def derive(self, fetched: Fetched, store_uri: str, version: str, allowance: Allowance) -> Contents:
+    def derive(self, fetched: Sequence[Fetched], allowance: Allowance) -> list[Contents]:
         """As Deriver.derive; TooCostlyError when it takes more than `allowance`, and the worker is ended then."""
-        begun = Use.of(self._seen)
+        begun = use_of(self._seen)
         try:
-            self._asked.send((fetched, store_uri, version))
+            self._asked.send(fetched)
             while not self._asked.poll(TICK_S):
-                if error := allowance.exceeded(begun, Use.of(self._seen)):
+                if error := allowance.exceeded(begun, use_of(self._seen)):
                     self.close()
                     raise error
-            answer: Contents | BaseException = self._asked.recv()
+            answer: list[Contents] | BaseException = self._asked.recv()
         except (EOFError, OSError, psutil.NoSuchProcess) as error:
             self.close()
             raise _ended(allowance, self._process.returncode) from error
@@ -59,10 +71,45 @@ class Worker:
         return answer
 
 
-def _pipe() -> tuple[Connection, Connection]:
-    from multiprocessing import Pipe
+class LimitedDeriver:
+    """Derives deliveries as Deriver does; TooCostlyError ends the reading of one that takes more than it may."""
 
-    return Pipe()
+    def __init__(self, spill: Path, memory_limit: str, limits: DeliveryLimits) -> None:
+        """`spill` and `memory_limit` are those of the engines, `limits` those of each delivery."""
+        self._spill, self._memory_limit, self._limits = spill, memory_limit, limits
+
+    @cached_property
+    def here(self) -> Deriver:
+        """What derives small deliveries, made when the first one comes."""
+        from dagster_project.landing.deriving.derive import Deriver
+
+        return Deriver(self._spill, self._memory_limit)
+
+    @cached_property
+    def _worker(self) -> Worker:
+        return Worker(self._spill, self._memory_limit)
+
+    def derive(self, fetched: Sequence[Fetched]) -> list[Contents]:
+        """As Deriver.derive, in the process that fits the size of the delivery; several are small together."""
+        size = sum(path.stat().st_size for one in fetched for path in one.files.values())
+        first = fetched[0].delivery
+        what = f"{fetched[0].store_uri}/{(first.manifest or first.objects[0]).key}"
+        allowance = Allowance.of(self._limits, what, size, self._memory_limit)
+        try:
+            if size > SMALL and len(fetched) == 1:
+                return self._worker.derive(fetched, allowance)
+            here = self.here
+            with watched(allowance, here.interrupt):
+                return here.derive(fetched)
+        except BaseException:
+            self.close()  # they may have been ended inside a statement; the next delivery starts them again
+            raise
+
+    def close(self) -> None:
+        """Give up the engine of this process, and end the worker."""
+        self.__dict__.pop("here", None)
+        if worker := self.__dict__.pop("_worker", None):
+            worker.close()
 
 
 def _ended(allowance: Allowance, code: int) -> ConnectorError:
@@ -82,19 +129,19 @@ def _end(process: subprocess.Popen[bytes], asked: Connection, alive: int) -> Non
 
 def _serve(asked: Connection, spill: Path, memory_limit: str) -> None:
     """Derive what the parent sends, until it hangs up."""
-    from dagster_project.landing.deriving.derive import Deriver
+    from dagster_project.landing.deriving.derive import Deriver  # an interrupt is ignored by now
 
     deriver = Deriver(spill, memory_limit)
     while True:
         try:
-            fetched, store_uri, version = asked.recv()
+            fetched = asked.recv()
         except EOFError:
             return
         try:
-            answer: Contents | BaseException = deriver.derive(fetched, store_uri, version)
+            answer: list[Contents] | BaseException = deriver.derive(fetched)
         except BaseException as error:
             error.add_note("".join(traceback.format_exception(error)))  # for `--debug`: a traceback cannot be sent
-            answer = _blamed(error, fetched)
+            answer = _blamed(error, fetched[0])
             deriver = Deriver(spill, memory_limit)  # some errors end an engine
         _send(asked, answer)
 
@@ -106,7 +153,7 @@ def _blamed(error: BaseException, fetched: Fetched) -> BaseException:
     return machine_failure(error, fetched.made) or error
 
 
-def _send(asked: Connection, answer: Contents | BaseException) -> None:
+def _send(asked: Connection, answer: list[Contents] | BaseException) -> None:
     try:
         asked.send(answer)
     except (pickle.PicklingError, TypeError, AttributeError, ValueError) as error:  # it holds what cannot be sent

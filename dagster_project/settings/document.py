@@ -152,10 +152,8 @@ def _key_of(parts: Parts, document: dict[str, Any]) -> str:
         if not isinstance(part, int):
             key += f".{part}" if key else str(part)
             continue
-        name = None
-        if position == 1 and parts[0] == "sources" and isinstance(document["sources"], list):
-            entry = document["sources"][part]
-            name = entry.get("name") if isinstance(entry, dict) else None
+        entry = document["sources"][part] if position == 1 and parts[0] == "sources" else None
+        name = entry.get("name") if isinstance(entry, dict) else None
         key += f"[{name or part}]"
     return key
 

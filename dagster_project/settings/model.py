@@ -25,13 +25,6 @@ _BIGQUERY = frozenset({"maximum_bytes_billed", "look_back_days", "billing_projec
 IDLE_KEYS = {"s3": _BIGQUERY | {"impersonate"}, "gs": _AMAZON | _BIGQUERY, "bq": _AMAZON}
 
 
-def bytes_of(memory: str) -> int:
-    """Bytes of an amount of memory as the configuration and DuckDB write it: '1500MB', '2GiB'."""
-    unit = memory.lstrip("0123456789")
-    power = "KMGT".index(unit[0]) + 1
-    return int(memory.removesuffix(unit)) * int((1024 if "i" in unit else 1000) ** power)
-
-
 class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, ignored_types=(cached_property,))
 
@@ -55,11 +48,6 @@ class DeliveryLimits(Strict):
     cpu_s: Annotated[int, Field(gt=0)] = 60
     wall_s: Annotated[int, Field(gt=0)] = 300
     memory: Annotated[str, Field(pattern=_MEMORY)] = "2GB"  # beside the engine's `memory_limit`
-
-    @property
-    def memory_bytes(self) -> int:
-        """`memory` in bytes."""
-        return bytes_of(self.memory)
 
 
 class Reporting(Strict):

@@ -19,7 +19,7 @@ from dagster_project.election.election import elect
 from dagster_project.election.months import is_read_by
 from dagster_project.election.units import fingerprints
 from dagster_project.landing.judging.rules import EVERY_ONE_JUDGED
-from dagster_project.landing.verifying import landed_differences, require_same
+from dagster_project.landing.verifying import require_same
 from dagster_project.publishing.publish import Identity, publish
 from dagster_project.publishing.tables import published_tables
 from dagster_project.warehouse import builds, gates, modelling, on_spark, report_models, statements, steps
@@ -123,7 +123,7 @@ def compare_landed(landing: Landing, sources: Iterable[SourceSettings], build: B
     """Compare landed bytes with their hashes: those that the months of a build are made of, with `--full` all. Once a refresh."""
     if build.reads_all and election.view.instant is None:
         generations = (one for source in sources for one in landing.store.read(source.name).generations)
-        require_same(landed_differences(landing.store, generations))
+        require_same(landing.differences(generations))
         return
     months = {f"{month:%Y-%m}" for month in build.month_dates}
     for member in election.members:

@@ -19,6 +19,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ from connectors.telemetry import tpu_monitoring
 from dagster_project.base.failures import UsageError
 from dagster_project.landing.deriving.derive import Deriver
 from dagster_project.landing.fetching import Fetched
+from dagster_project.landing.records import LandedObject
 from dagster_project.settings import load_settings
 from tests import nightly
 from tests.connectors.forms import BESIDE, JSON_BASES, TEXT_BASES, content_of
@@ -119,7 +121,9 @@ def read(name: str, folder: Path, deriver: Deriver | None) -> str:
 def converted(kind: str, one: Delivery, folder: Path, deriver: Deriver | None) -> str:
     files = {info.key: folder / "source" / info.key for info in (*one.objects, one.manifest) if info}
     if deriver:
-        contents = deriver.derive(Fetched(one, files, folder / "made", "0" * 64), "source", "1")
+        infos = [info for info in (*one.objects, one.manifest) if info]
+        objects = [LandedObject(**asdict(info), file=info.key, role="data", sha256="") for info in infos]
+        [contents] = deriver.derive([Fetched(one, folder / "source", objects, folder / "made", "0" * 64, "source", "1")])
         return "taken" if contents.is_taken else "refused"
     found: Converted = connector_for(kind).convert(one, files, folder / "made", "source")
     return "taken" if found.rows else "refused"

@@ -146,10 +146,10 @@ def test_a_surprise_stops_its_delivery_alone_and_is_tried_again(tmp_path: Path, 
         organisation.deliver([bill_line(1.5)], at=AT, source=source)
     derive = Deriver.derive
 
-    def surprised(self: Deriver, fetched: Fetched, store_uri: str, version: str) -> Any:
-        if "/cur/" in f"/{store_uri}/":
+    def surprised(self: Deriver, fetched: list[Fetched]) -> Any:
+        if "/cur/" in f"/{fetched[0].store_uri}/":
             raise KeyError("nobody thought of this")
-        return derive(self, fetched, store_uri, version)
+        return derive(self, fetched)
 
     monkeypatch.setattr(Deriver, "derive", surprised)
     unreadable, landed = sorted(organisation.refresh(), key=lambda one: one.source)
@@ -183,10 +183,10 @@ def test_memory_that_one_delivery_wants_is_that_delivery_s(
         organisation.deliver([bill_line(1.5)], at=AT, source=source)
     derive = Deriver.derive
 
-    def greedy(self: Deriver, fetched: Fetched, store_uri: str, version: str) -> Any:
-        if "/cur/" in f"/{store_uri}/":
+    def greedy(self: Deriver, fetched: list[Fetched]) -> Any:
+        if "/cur/" in f"/{fetched[0].store_uri}/":
             raise error
-        return derive(self, fetched, store_uri, version)
+        return derive(self, fetched)
 
     monkeypatch.setattr(Deriver, "derive", greedy)
     costly, landed = sorted(organisation.refresh(), key=lambda one: one.source)

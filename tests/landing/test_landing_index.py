@@ -98,8 +98,8 @@ def test_a_refresh_without_news_asks_the_disk_about_each_record_once(
     known: Organisation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    stat = os.stat
-    monkeypatch.setattr(store, "stamp_of", lambda path: asked.append(str(path)) or store._stamp(stat(path)))
+    stamp_of = store.stamp_of
+    monkeypatch.setattr(store, "stamp_of", lambda path: asked.append(str(path)) or stamp_of(path))
     home = Home.of(known.settings)
     _current_election(home, make_plan(home.sources, known.settings.base, home.landing))
     records = [path for path in asked if path.endswith(RECORD)]

@@ -18,13 +18,12 @@ from connectors.deliveries import Delivery
 from connectors.errors import ConnectorError, TooCostlyError
 from connectors.registry import connector_for
 from connectors.runs import training_runs
-from dagster_project.landing import limited
+from dagster_project.landing import worker
 from dagster_project.landing.fetching import Fetched
 from dagster_project.landing.land import Landed
-from dagster_project.landing.limits import Allowance, watched
+from dagster_project.landing.limits import Allowance, bytes_of, watched
 from dagster_project.landing.worker import Worker
 from dagster_project.settings import DeliveryLimits
-from dagster_project.settings.model import bytes_of
 from tests.landing.kit import Organisation, bill_line, write_run
 from tests.landing.whole_company import whole_company
 
@@ -40,7 +39,7 @@ def _fixed_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def all_in_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reads every delivery in the worker, and none together with another."""
-    monkeypatch.setattr(limited, "SMALL", -1)
+    monkeypatch.setattr(worker, "SMALL", -1)
     monkeypatch.setattr("dagster_project.landing.fetching.SMALL", -1)
 
 
@@ -121,17 +120,17 @@ def test_a_worker_that_is_killed_is_one_unreadable_delivery_and_the_next_one_has
 def test_a_delivery_that_stops_answering_is_ended_after_its_wall_time(tmp_path: Path) -> None:
     worker = Worker(tmp_path, "100MB")
     os.kill(worker._process.pid, signal.SIGSTOP)  # uses neither CPU time nor memory
-    fetched = Fetched(None, {}, tmp_path, "")  # type: ignore[arg-type]
+    fetched = Fetched(None, tmp_path, [], tmp_path, "", "file:///x", "v")  # type: ignore[arg-type]
     with pytest.raises(TooCostlyError, match="more than 0 seconds"):
-        worker.derive(fetched, "file:///x", "v", allowed(wall_s=0))
+        worker.derive([fetched], allowed(wall_s=0))
     assert worker._process.returncode == -signal.SIGKILL
 
 
 def test_what_goes_wrong_in_the_worker_is_raised_here(tmp_path: Path) -> None:
     worker = Worker(tmp_path, "100MB")
-    fetched = Fetched(None, {}, tmp_path, "")  # type: ignore[arg-type]
+    fetched = Fetched(None, tmp_path, [], tmp_path, "", "file:///x", "v")  # type: ignore[arg-type]
     with pytest.raises(AttributeError) as caught:
-        worker.derive(fetched, "file:///x", "v", allowed())
+        worker.derive([fetched], allowed())
     assert "worker.py" in caught.value.__notes__[0]
     worker.close()
 
@@ -173,6 +172,6 @@ def test_a_reading_inside_its_limits_is_not_touched_and_its_own_error_stays_its_
 
 def test_times_grow_with_each_begun_mebibyte_and_memory_stands_beside_that_of_the_engine() -> None:
     limits = DeliveryLimits(cpu_s=2, wall_s=3, memory="1GB")
-    allowance = Allowance.of(limits, "x", (5 << 20) + 1, bytes_of("1500MB"))
+    allowance = Allowance.of(limits, "x", (5 << 20) + 1, "1500MB")
     assert (allowance.cpu_s, allowance.wall_s, allowance.memory_bytes) == (12, 18, 2_500_000_000)
     assert [bytes_of(text) for text in ("1MB", "2GiB", "3TB")] == [10**6, 2 << 30, 3 * 10**12]

@@ -14,7 +14,7 @@ import pytest
 from dagster_project.base import clock
 from dagster_project.base.failures import GateError, LockHeldError, SourceError, UsageError
 from dagster_project.base.kinds import Kind, built_kinds
-from dagster_project.landing.deriving.controls import controls_of
+from dagster_project.landing.deriving.controls import asked_of
 from dagster_project.settings import load_settings, settings_of
 
 SOURCE = {"name": "cur", "kind": "aws_cur", "location": "./exports"}
@@ -75,7 +75,7 @@ def test_a_kind_that_is_not_built_yet_is_distinguished_from_one_that_does_not_ex
 
 
 def test_every_kind_has_control_totals() -> None:
-    assert all(controls_of(kind).read for kind in built_kinds())
+    assert all(asked_of(kind).read for kind in built_kinds())
 
 
 def test_months_let_in_a_range(tmp_path: Path) -> None:

@@ -152,7 +152,7 @@ def test_a_thousand_generations_without_news_take_under_three_seconds_of_one_cor
         write_run(organisation.folder / f"exports/runs/{number}.run.json", f"run-{number}", at="2026-08-02")
     line = organisation.line
     plan = line.plan()
-    first = line.landing.land(*plan.new[0])
+    [first] = line.landing.land_together(plan.new[0][0], [plan.new[0][1]])
     for _, delivery in plan.new[1:]:  # landed as the first was: what is in them does not matter here
         generation = msgspec.structs.replace(first.generation, partition=delivery.partition, identity=delivery.identity)
         folder = organisation.landing / generation.path

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from connectors.deliveries import Refusal
-from connectors.errors import ExportContentError, ExportSchemaError
+from connectors.deliveries import Delivery, Refusal, refusal_of
+from connectors.errors import ConnectorError, ExportContentError, ExportSchemaError
 from dagster_project.landing.records import RowRefusal
 
 PROFILE = "profile.json"
@@ -128,6 +128,11 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True):
 def row_refusal(refusal: Refusal) -> RowRefusal:
     """A connector's refusal as the landing records it."""
     return msgspec.convert(refusal, RowRefusal, from_attributes=True)
+
+
+def refused_for(delivery: Delivery, error: ConnectorError) -> list[RowRefusal]:
+    """The error that stopped a delivery, or a remark about one that is taken, as the landing records it."""
+    return [row_refusal(refusal_of(delivery, error))]
 
 
 def version_order(version: str) -> tuple[tuple[int, ...], str]:

@@ -6,13 +6,17 @@ independent sum it is held against.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
 
 from dagster_project.base.kinds import KINDS, Kind
-from dagster_project.landing.deriving.contents import BillMonth, Commitment, Controls, highest_version
-from dagster_project.landing.deriving.controls_runs import FIGURES, RUNS, SAMPLES, Rows
+from dagster_project.base.months import months_touched
+from dagster_project.landing.deriving.contents import BillMonth, Commitment, Controls, Figures, highest_version
 from dagster_project.landing.deriving.exact_sql import MONEY, exact_sums, exact_total
-from dagster_project.landing.deriving.one_reading import DIGEST, GROUPS, Asked, KindControls
+from dagster_project.landing.deriving.one_reading import DIGEST, GROUPS, Asked
 
+Rows = list[tuple[Any, ...]]
 BLOCK_RESOURCE = r"capacity-reservation|(^|/)cr-[0-9a-z]+$"
 JOB_RESOURCE = r"projects/[^/]+/locations/[^/]+/customJobs/[0-9]+"
 USAGE_MONTH = "strftime(usage_month, '%Y-%m')"  # the key is a time: it is written as text once per group, not per row
@@ -53,8 +57,123 @@ def _bill(field: str, months: Rows, jobs: Rows, blocks: Rows) -> Controls:
 _IS_BLOCK = "contains(line_item_resource_id, 'capacity-reservation') OR contains(line_item_resource_id, 'cr-')"
 _NET = "line_item_net_unblended_cost", "line_item_net_unblended_cost__text"
 _HAS_NET = " OR ".join(f"{name} IS NOT NULL" for name in _NET)
-AWS_CUR = KindControls(
-    Asked(
+
+
+def _job_of(column: str) -> str:
+    return f"CASE WHEN contains({column}, '/customJobs/') THEN regexp_extract({column}, '{JOB_RESOURCE}') END"
+
+
+GCP_BILLING = Asked(
+    keys={
+        "payer_account_id": "billing_account_id",
+        "usage_month": "date_trunc('month', usage_start_time)",
+        "currency": "coalesce(currency, '')",
+        "invoice": "invoice_month",
+        "job": _job_of("resource_global_name"),
+        "named_job": _job_of("resource_name"),
+        "pipeline": "labels['vertex-ai-pipelines-run-billing-id']",
+        "workload": "labels['k8s-workload-name']",
+        "jobset": "labels['k8s-label/jobset.sigs.k8s.io/jobset-name']",
+    },
+    sums={
+        "line_count": "count(*) FILTER (part = 'line')",
+        **exact_sums("billed", "cost", "cost__text", MONEY),
+        **exact_sums("credited", "credit_amount", "credit_amount__text", MONEY),
+    },
+    # a partition of the bill is a day and holds use of any month: its totals say which. Billed cost is cost and every credit
+    queries={
+        "months": _months_sql(
+            ["billed", "credited"],
+            """max(left(invoice, 4) || '-' || right(invoice, 2))
+                FILTER (regexp_full_match(invoice, '[0-9]{4}(0[1-9]|1[0-2])'))""",
+        ),
+        "jobs": _jobs_sql("job", "named_job", "pipeline", "workload", "jobset"),
+    },
+    controls=lambda _, months, jobs: _bill("invoice_month", months, jobs, []),
+)
+
+
+def _carbon_versions(_: str, rows: Rows) -> Controls:
+    """The accounts of a month and the highest model version of each: rows name theirs, the partition does not."""
+    found: dict[str, list[str]] = {}
+    for payer, version in rows:
+        found.setdefault(payer, []).append(version)
+    versions = {payer: highest_version(names) for payer, names in sorted(found.items())}
+    return Controls(payers=sorted(versions), payer_versions=versions, model_version=highest_version(versions.values()) or None)
+
+
+# of what speaks for runs, months and names say what is built again: always a superset of what SQL will use
+# SQL finds what a gauge's point covers from the points of two days around it; a day more leaves no edge to think about
+POINT_REACH = timedelta(days=3)
+# and whether half a second lies between two samples, also on both sides of a month's end
+SAMPLE_REACH = timedelta(seconds=1)
+_RUN_KEYS = ("recorded_id", "alias_id", "started_at", "ended_at")
+_ENDED = "(sample_end - INTERVAL 1 MICROSECOND)"
+
+
+def _runs(_: str, rows: Rows) -> Controls:
+    """Ids, aliases and months of run records."""
+    # how far a run got says what was lost in any of its months, so a log is read with each of them: it has none of its own
+    is_log = any(log for *_, log in rows)
+    windows = [(start, end) for _, _, start, end, _ in rows if start is not None and not is_log]
+    return Controls(
+        run_ids=sorted({name for name, *_ in rows}),
+        run_aliases=sorted({alias for _, alias, *_ in rows if alias}),
+        run_months=sorted({month for start, end in windows for month in months_touched(start, end or start)}),
+        open_run_month=min((f"{start:%Y-%m}" for start, end in windows if end is None), default=None),
+        last_run_month=max((f"{end:%Y-%m}" for *_, end, _ in rows if end is not None and not is_log), default=None),
+    )
+
+
+RUNS = Asked(
+    {**dict(zip(_RUN_KEYS, _RUN_KEYS, strict=True)), "is_log": "part = 'progress' AND record_system <> 'run_json'"},
+    {"rows": f"SELECT DISTINCT delivery, {', '.join(_RUN_KEYS)}, is_log FROM {GROUPS}"},
+    _runs,
+)
+
+
+def _samples(_: str, spans: Rows, named: Rows) -> Controls:
+    """Months that samples lie in and reach, and the runs and hosts they name."""
+    last = timedelta(days=1)  # days are whole
+    reached = [(start, end, POINT_REACH if is_point else SAMPLE_REACH) for start, end, is_point in spans]
+    return Controls(
+        sample_months=sorted({month for start, end, _ in spans for month in months_touched(start, end + last)}),
+        reached_months=sorted(
+            {month for start, end, reach in reached for month in months_touched(start - reach, end + last + reach)}
+        ),
+        sample_runs=sorted({run for run, _ in named} - {""}),
+        sample_hosts=sorted({host for _, host in named} - {""}),
+    )
+
+
+SAMPLES = Asked(
+    {
+        "first_day": f"CAST(CAST(least(coalesce(sample_start, {_ENDED}), {_ENDED}) AS DATE) AS TIMESTAMP)",
+        "last_day": f"CAST(CAST({_ENDED} AS DATE) AS TIMESTAMP)",
+        "is_point": "sample_start IS NULL",
+        "run": "coalesce(run_key, '')",
+        "host": "coalesce(host_id, '')",
+    },
+    {
+        "spans": f"SELECT DISTINCT delivery, first_day, last_day, is_point FROM {GROUPS}",
+        "named": f"SELECT DISTINCT delivery, run, host FROM {GROUPS}",
+    },
+    _samples,
+)
+
+
+def _figures(_: str, figures: Rows, named: Rows) -> Controls:
+    """From which month on the organisation's own figures count, and the runs they name."""
+    return Controls(
+        figures=[Figures(first_month=month, is_of_one_month=one, digest=digest) for month, one, digest in figures],
+        figure_runs=[run for (run,) in named],
+    )
+
+
+# records of runs and samples have one shape each, whatever their kind; bills, carbon and inputs are of their kind's own
+BY_FACT = {"runs": RUNS, "telemetry": SAMPLES}
+BY_KIND = {
+    "aws_cur": Asked(
         values={
             "billed": f"CASE WHEN {_HAS_NET} THEN {_NET[0]} ELSE line_item_unblended_cost END",
             "billed__text": f"CASE WHEN {_HAS_NET} THEN {_NET[1]} ELSE line_item_unblended_cost__text END",
@@ -74,111 +193,57 @@ AWS_CUR = KindControls(
             **exact_sums("billed", "billed", "billed__text", MONEY),
             "uninvoiced_lines": "count(*) FILTER (coalesce(bill_invoice_id, '') = '')",
         },
+        queries={
+            "months": _months_sql(["billed"], "CAST(sum(uninvoiced_lines) AS BIGINT)"),
+            "jobs": _jobs_sql("job"),
+            "blocks": f"""
+                SELECT delivery, commitment_id, strftime(min(usage_month), '%Y-%m'), {DIGEST}
+                FROM (SELECT *, unnest(list_distinct([fee_block, used_block, named_block])) AS commitment_id FROM {GROUPS})
+                WHERE commitment_id <> '' GROUP BY delivery, commitment_id ORDER BY commitment_id
+            """,
+        },
+        controls=lambda _, months, jobs, blocks: _bill("uninvoiced_lines", months, jobs, blocks),
     ),
-    {
-        "months": _months_sql(["billed"], "CAST(sum(uninvoiced_lines) AS BIGINT)"),
-        "jobs": _jobs_sql("job"),
-        "blocks": f"""
-            SELECT delivery, commitment_id, strftime(min(usage_month), '%Y-%m'), {DIGEST}
-            FROM (SELECT *, unnest(list_distinct([fee_block, used_block, named_block])) AS commitment_id FROM {GROUPS})
-            WHERE commitment_id <> '' GROUP BY delivery, commitment_id ORDER BY commitment_id
-        """,
-    },
-    lambda _, months, jobs, blocks: _bill("uninvoiced_lines", months, jobs, blocks),
-)
-AWS_CARBON = KindControls(
-    Asked(keys={"payer_account_id": "payer_account_id"}),
-    {"payers": f"SELECT DISTINCT delivery, payer_account_id FROM {GROUPS} WHERE payer_account_id <> '' ORDER BY ALL"},
-    lambda partition, payers: Controls(payers=[payer for (payer,) in payers], model_version=partition.partition("@")[2] or None),
-)
-
-
-def _job_of(column: str) -> str:
-    return f"CASE WHEN contains({column}, '/customJobs/') THEN regexp_extract({column}, '{JOB_RESOURCE}') END"
-
-
-_GOOGLE_BILL = Asked(
-    keys={
-        "payer_account_id": "billing_account_id",
-        "usage_month": "date_trunc('month', usage_start_time)",
-        "currency": "coalesce(currency, '')",
-        "invoice": "invoice_month",
-        "job": _job_of("resource_global_name"),
-        "named_job": _job_of("resource_name"),
-        "pipeline": "labels['vertex-ai-pipelines-run-billing-id']",
-        "workload": "labels['k8s-workload-name']",
-        "jobset": "labels['k8s-label/jobset.sigs.k8s.io/jobset-name']",
-    },
-    sums={
-        "line_count": "count(*) FILTER (part = 'line')",
-        **exact_sums("billed", "cost", "cost__text", MONEY),
-        **exact_sums("credited", "credit_amount", "credit_amount__text", MONEY),
-    },
-)
-# a partition of the bill is a day and holds use of any month: its totals say which. Billed cost is cost and every credit
-_OF_GOOGLE = {
-    "months": _months_sql(
-        ["billed", "credited"],
-        """max(left(invoice, 4) || '-' || right(invoice, 2))
-            FILTER (regexp_full_match(invoice, '[0-9]{4}(0[1-9]|1[0-2])'))""",
+    "aws_carbon": Asked(
+        {"payer_account_id": "payer_account_id"},
+        {"payers": f"SELECT DISTINCT delivery, payer_account_id FROM {GROUPS} WHERE payer_account_id <> '' ORDER BY ALL"},
+        lambda name, payers: Controls(payers=[payer for (payer,) in payers], model_version=name.partition("@")[2] or None),
     ),
-    "jobs": _jobs_sql("job", "named_job", "pipeline", "workload", "jobset"),
-}
-
-
-def _google_bill(_: str, months: Rows, jobs: Rows) -> Controls:
-    return _bill("invoice_month", months, jobs, [])
-
-
-GCP_BILLING = KindControls(_GOOGLE_BILL, _OF_GOOGLE, _google_bill)
-GCP_FOCUS = KindControls(
-    Asked(
-        keys=_GOOGLE_BILL.keys,
+    "gcp_billing": GCP_BILLING,
+    "gcp_focus": replace(
+        GCP_BILLING,
         sums={
-            "line_count": _GOOGLE_BILL.sums["line_count"],
+            **GCP_BILLING.sums,
             **exact_sums("billed", "billed_cost", "billed_cost__text", MONEY),
             **exact_sums("credited", "CAST(NULL AS DOUBLE)", "CAST(NULL AS VARCHAR)", MONEY),  # they are in billed_cost
         },
     ),
-    _OF_GOOGLE,
-    _google_bill,
-)
-
-
-def _carbon_versions(_: str, rows: Rows) -> Controls:
-    """The accounts of a month and the highest model version of each: rows name theirs, the partition does not."""
-    found: dict[str, list[str]] = {}
-    for payer, version in rows:
-        found.setdefault(payer, []).append(version)
-    versions = {payer: highest_version(names) for payer, names in sorted(found.items())}
-    return Controls(payers=sorted(versions), payer_versions=versions, model_version=highest_version(versions.values()) or None)
-
-
-GCP_CARBON = KindControls(
-    Asked(keys={"payer_account_id": "billing_account_id", "model_version": "coalesce(model_version, '')"}),
-    {"rows": f"SELECT DISTINCT delivery, payer_account_id, model_version FROM {GROUPS}"},
-    _carbon_versions,
-)
-# a rate converts the month in whose last eight days it lies; one of the first days of a month converts none
-FX_RATES = KindControls(
-    Asked(keys={"month": "CASE WHEN rate_date >= last_day(rate_date) - 7 THEN strftime(rate_date, '%Y-%m') END"}),
-    {"rates": f"SELECT delivery, month, {DIGEST} FROM {GROUPS} WHERE month IS NOT NULL GROUP BY 1, 2 ORDER BY 2"},
-    lambda _, rates: Controls(rate_months=dict(rates)),
-)
-
-# records of runs and samples have one shape each, whatever their kind; bills, carbon and inputs are of their kind's own
-BY_FACT = {"runs": RUNS, "telemetry": SAMPLES}
-BY_KIND = {
-    "aws_cur": AWS_CUR,
-    "aws_carbon": AWS_CARBON,
-    "gcp_billing": GCP_BILLING,
-    "gcp_focus": GCP_FOCUS,
-    "gcp_carbon": GCP_CARBON,
-    "fx_rates": FX_RATES,
-    "user_inputs": FIGURES,
+    "gcp_carbon": Asked(
+        {"payer_account_id": "billing_account_id", "model_version": "coalesce(model_version, '')"},
+        {"rows": f"SELECT DISTINCT delivery, payer_account_id, model_version FROM {GROUPS}"},
+        _carbon_versions,
+    ),
+    # a rate converts the month in whose last eight days it lies; one of the first days of a month converts none
+    "fx_rates": Asked(
+        {"month": "CASE WHEN rate_date >= last_day(rate_date) - 7 THEN strftime(rate_date, '%Y-%m') END"},
+        {"rates": f"SELECT delivery, month, {DIGEST} FROM {GROUPS} WHERE month IS NOT NULL GROUP BY 1, 2 ORDER BY 2"},
+        lambda _, rates: Controls(rate_months=dict(rates)),
+    ),
+    "user_inputs": Asked(
+        {
+            "first_month": "coalesce(strftime(valid_from, '%Y-%m'), '')",
+            "is_of_one_month": "kind = 'measured_energy'",
+            "run": "CASE WHEN kind = 'measured_energy' THEN key ELSE training_run_id END",
+        },
+        {
+            "figures": f"SELECT delivery, first_month, is_of_one_month, {DIGEST} FROM {GROUPS} GROUP BY ALL ORDER BY ALL",
+            "named": f"SELECT DISTINCT delivery, run FROM {GROUPS} WHERE run <> '' ORDER BY ALL",
+        },
+        _figures,
+    ),
 }
 
 
-def controls_of(kind: Kind) -> KindControls:
-    """The controls of a kind's deliveries."""
+def asked_of(kind: Kind) -> Asked:
+    """What a kind's deliveries are asked for their controls."""
     return BY_FACT.get(KINDS[kind].fact) or BY_KIND[kind]

@@ -6,36 +6,27 @@ becomes a generation, and where the result is kept, is decided by the landing.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import duckdb
 from msgspec.structs import replace
 
-from connectors.deliveries import NOTHING_KNOWN, Converted, Delivery, Part, refusal_of
+from connectors.deliveries import NOTHING_KNOWN, Part
 from connectors.errors import ExportContentError, Place
 from connectors.formats.schema import Schema
 from connectors.registry import connector_for
 from dagster_project.base.failures import machine_failure
 from dagster_project.base.kinds import Kind
-from dagster_project.landing.deriving.contents import WRONG_FOR_GOOD, Contents, ParquetPart, row_refusal
-from dagster_project.landing.deriving.controls import controls_of
+from dagster_project.landing.deriving.contents import WRONG_FOR_GOOD, Contents, ParquetPart, refused_for, row_refusal
+from dagster_project.landing.deriving.controls import asked_of
 from dagster_project.landing.deriving.one_reading import Sums, read_once, sums
 from dagster_project.landing.deriving.profile import with_profile, write_profiles
 from dagster_project.landing.deriving.typed_select import file_list, parts_select
 from dagster_project.landing.fetching import Fetched
 
 SMALL = 16 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class _Begun:
-    """What is known of a delivery before its rows are read; one without `converted` is refused."""
-
-    fetched: Fetched
-    made: Contents
-    converted: Converted | None = None
+Parts = tuple[Part, ...]
 
 
 class Deriver:
@@ -56,85 +47,75 @@ class Deriver:
         """End what the engine does now; for a watch in another thread."""
         self._engine.interrupt()
 
-    def derive(self, fetched: Fetched, store_uri: str, version: str) -> Contents:
-        """Type and sum up a delivery.
+    def derive(self, fetched: Sequence[Fetched]) -> list[Contents]:
+        """Type and sum up a delivery, or small ones of one kind, whose rows are read by the statements of one.
 
-        One whose bytes are wrong gives Contents that are not taken. Raises ConnectorError when nothing can be said.
+        One whose bytes are wrong gives Contents that are not taken. Raises ConnectorError when nothing can be said. What several
+        raise belongs to any of them: each has to be derived by itself then.
         """
-        delivery, begun = fetched.delivery, _begin(fetched, store_uri, version)
-        if not begun.converted:
-            return begun.made
+        begun = [(one, *_begin(one)) for one in fetched]
+        taken = [one for one in begun if one[1].is_taken]
         try:
-            return self._described(Kind(delivery.kind), [begun])[0]
+            described = iter(self._described(taken) if taken else ())
         except duckdb.Error as error:
-            if machine_failure(error) is not None:
-                raise
-            fault = _fault_of(Kind(delivery.kind), begun.converted.parts, connector_for(delivery.kind).SCHEMA, store_uri)
+            [(one, made, parts), *others] = begun
+            fault = None if others or machine_failure(error) else _fault_of(one, parts)
             if fault is None:
                 raise
             self._engine = self._started()  # some errors end an engine
-            return replace(begun.made, refusals=[row_refusal(refusal_of(delivery, fault))], is_taken=False)
+            return [replace(made, refusals=refused_for(one.delivery, fault), is_taken=False)]
+        return [next(described) if made.is_taken else made for _, made, _ in begun]
 
-    def derive_together(self, kind: str, fetched: Sequence[Fetched], store_uri: str, version: str) -> list[Contents]:
-        """The same for small deliveries of one kind, whose rows are read by the statements of one.
-
-        What raises here belongs to any of them: each has to be derived by itself then.
-        """
-        begun = [_begin(one, store_uri, version) for one in fetched]
-        taken = [one for one in begun if one.converted]
-        described = iter(self._described(Kind(kind), taken) if taken else ())
-        return [next(described) if one.converted else one.made for one in begun]
-
-    def _described(self, kind: Kind, begun: list[_Begun]) -> list[Contents]:
-        schema, controls = connector_for(kind).SCHEMA, controls_of(kind)
-        parts = [one.converted.parts for one in begun if one.converted]
+    def _described(self, begun: list[tuple[Fetched, Contents, Parts]]) -> list[Contents]:
+        kind = Kind(begun[0][0].delivery.kind)
+        schema, asked = connector_for(kind).SCHEMA, asked_of(kind)
         with self._engine.cursor() as con:  # a connection of its own: what it makes goes with it
-            paths = [part.path for of_one in parts for part in of_one]
+            paths = [part.path for _, _, parts in begun for part in parts]
             is_small = sum(path.stat().st_size for path in paths) < SMALL
             con.execute("SET threads = 1" if is_small else "RESET threads")  # waking more costs more than they do
             columns = _columns(con, paths)
             there = {name for physical in columns.values() for name in physical}
             measures = {name: decimals for name, decimals in schema.measures.items() if name in there}
-            files = [{str(part.path): columns[part.path] for part in of_one} for of_one in parts]
-            read_once(con, schema, files, with_profile(kind, schema, controls.asked), measures)
+            files = [{str(part.path): columns[part.path] for part in parts} for _, _, parts in begun]
+            read_once(con, schema, files, with_profile(kind, schema, asked), measures)
             added = sums(con, schema, measures, len(begun))
-            read = controls.read(con, [one.fetched.delivery.partition for one in begun])
-            write_profiles(con, kind, schema, [one.fetched.made for one in begun])
+            read = asked.read(con, [one.delivery.partition for one, _, _ in begun])
+            write_profiles(con, kind, schema, [one.made for one, _, _ in begun])
             return [
                 replace(
-                    one.made,
-                    parts=[_described_part(part, one.fetched, total, columns[part.path]) for part in of_one],
+                    made,
+                    parts=[_described_part(part, one, total, columns[part.path]) for part in parts],
                     rows=total.rows,
                     row_digest=total.digest,
-                    controls=keys,
+                    controls=controls,
                     measures=total.measures,
                 )
-                for one, of_one, total, keys in zip(begun, parts, added, read, strict=True)
+                for (one, made, parts), total, controls in zip(begun, added, read, strict=True)
             ]
 
 
-def _begin(fetched: Fetched, store_uri: str, version: str) -> _Begun:
-    """What the connector makes of the originals."""
+def _begin(fetched: Fetched) -> tuple[Contents, Parts]:
+    """What is known of a delivery before its rows are read, and what its connector makes of the originals."""
     delivery = fetched.delivery
-    made = Contents(content_hash=fetched.content_hash, connector_version=version)
+    made = Contents(content_hash=fetched.content_hash, connector_version=fetched.version)
     try:
-        converted = connector_for(delivery.kind).convert(delivery, fetched.files, fetched.made, store_uri)
+        converted = connector_for(delivery.kind).convert(delivery, fetched.files, fetched.made, fetched.store_uri)
     except WRONG_FOR_GOOD as error:
-        return _Begun(fetched, replace(made, refusals=[row_refusal(refusal_of(delivery, error))], is_taken=False))
+        return replace(made, refusals=refused_for(delivery, error), is_taken=False), ()
     made = replace(made, refusals=[row_refusal(refusal) for refusal in converted.refusals])
     is_refused = any(refusal.reason != NOTHING_KNOWN for refusal in made.refusals)
     if is_refused and not converted.rows:  # nothing but refused records: the delivery before it is worth more
-        return _Begun(fetched, replace(made, is_taken=False))
+        return replace(made, is_taken=False), ()
     if not (converted.rows or made.refusals):
-        made = replace(made, refusals=[row_refusal(refusal_of(delivery, _without_rows(delivery, store_uri)))])
-    return _Begun(fetched, replace(made, unknown_columns=sorted(converted.unknown_columns)), converted)
+        made = replace(made, refusals=refused_for(delivery, _without_rows(fetched)))
+    return replace(made, unknown_columns=sorted(converted.unknown_columns)), converted.parts
 
 
-def _without_rows(delivery: Delivery, store_uri: str) -> ExportContentError:
+def _without_rows(fetched: Fetched) -> ExportContentError:
     """The remark about a header alone, which takes the place of the delivery before it: what that had is gone for a reason."""
-    key = delivery.objects[0].key
+    key = fetched.delivery.objects[0].key
     return ExportContentError(
-        f"{store_uri}/{key}: it has no rows, so nothing counts of it, nor of the delivery before it.",
+        f"{fetched.store_uri}/{key}: it has no rows, so nothing counts of it, nor of the delivery before it.",
         place=Place(key),
         reason="no_rows",
         remedy="Look at what wrote it, and deliver it again if there should be rows.",
@@ -170,10 +151,12 @@ def _columns(con: duckdb.DuckDBPyConnection, paths: list[Path]) -> dict[Path, di
     return {path: found[str(path)] for path in paths}
 
 
-def _fault_of(kind: Kind, parts: tuple[Part, ...], schema: Schema, store_uri: str) -> ExportContentError | None:
+def _fault_of(fetched: Fetched, parts: Parts) -> ExportContentError | None:
     """The file, and the column of it, that the engine cannot read as declared; None when each can be read by itself."""
+    kind = Kind(fetched.delivery.kind)
+    schema = connector_for(kind).SCHEMA
     for part in parts:
-        uri, column = f"{store_uri}/{part.source_object}", None
+        uri, column = f"{fetched.store_uri}/{part.source_object}", None
         try:
             with duckdb.connect(":memory:") as con:
                 con.execute("SET TimeZone = 'UTC'")
@@ -183,7 +166,7 @@ def _fault_of(kind: Kind, parts: tuple[Part, ...], schema: Schema, store_uri: st
                     rows = parts_select(Schema(columns), [(str(part.path), physical)], hashed=True)
                     con.execute(f"SELECT max(_hash), max(_row_number) FROM ({rows}) GROUP BY _file").fetchall()
                 # the engine may reach a damaged page only in the order in which the one reading comes to it
-                read_once(con, schema, [{str(part.path): physical}], controls_of(kind).asked, schema.measures)
+                read_once(con, schema, [{str(part.path): physical}], asked_of(kind), schema.measures)
         except duckdb.Error as error:
             name = type(error).__name__
             what = f"column {column} cannot be read as declared" if column else "it is damaged and cannot be read as Parquet"

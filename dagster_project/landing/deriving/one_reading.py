@@ -27,27 +27,17 @@ DIGEST = "sha256(concat_ws(':', coalesce(sum(row_count), 0), coalesce(sum(hash_s
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a kind wants to know of its rows: SQL of a typed row that they are grouped by, and SQL that adds up a group.
+    """What a kind wants to know of its rows: `keys` are SQL of a typed row that they are grouped by, `sums` add up a group.
 
-    `values` are named for `sums` to use.
+    `values` are named for `sums` to use. Each query of the groups has `delivery` as its first column. `controls` gets the name of
+    a delivery's partition and, by the names of the queries, its rows of their answers.
     """
 
-    values: Mapping[str, str] = field(default_factory=dict)
     keys: Mapping[str, str] = field(default_factory=dict)
+    queries: Mapping[str, str] = field(default_factory=dict)
+    controls: Callable[..., Controls] = lambda _: Controls()
     sums: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class KindControls:
-    """What a kind's rows are grouped by, what the groups of each delivery are asked, and what follows from the answers.
-
-    Each query has `delivery` as its first column. `controls` gets the name of a delivery's partition and, by the names of the
-    queries, its rows of their answers.
-    """
-
-    asked: Asked
-    queries: Mapping[str, str]
-    controls: Callable[..., Controls]
+    values: Mapping[str, str] = field(default_factory=dict)
 
     def read(self, con: duckdb.DuckDBPyConnection, partitions: Sequence[str]) -> list[Controls]:
         """The controls of the deliveries whose groups were read, by the names of their partitions."""

@@ -5,9 +5,9 @@ where the file holds doubles and `x__text` VARCHAR where it holds text or decima
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from connectors.formats.schema import Column, Schema
+from connectors.formats.schema import Schema
 
 SQL_TYPES = {
     "Text": "VARCHAR",
@@ -56,9 +56,8 @@ def typed_columns(schema: Schema) -> list[tuple[str, str]]:
 def expressions(schema: Schema, physical: Mapping[str, str]) -> list[str]:
     """`<cast> AS <name>` for every declared column of one physical shape; an absent one is a typed null."""
     return [
-        f"{f'coalesce({value}, {EMPTY_MAP})' if one.type == 'TextMap' else value} AS {quoted(name)}"
-        for one in schema
-        for name, value in _typed(one, physical, schema.entries_of(one, physical))
+        f"{f'coalesce({value}, {EMPTY_MAP})' if is_map else value} AS {quoted(name)}"
+        for name, value, is_map in _typed(schema, physical)
     ]
 
 
@@ -69,32 +68,34 @@ def row_hash(schema: Schema, physical: Mapping[str, str]) -> str:
     map that is null, absent or empty is the same map.
     """
     values = [
-        f"coalesce(list_sum(list_transform(map_entries({value}), lambda e: hash(e))), 0)" if one.type == "TextMap" else value
-        for one in schema
-        for _, value in _typed(one, physical, schema.entries_of(one, physical))
+        f"coalesce(list_sum(list_transform(map_entries({value}), lambda e: hash(e))), 0)" if is_map else value
+        for _, value, is_map in _typed(schema, physical)
     ]
     # once more over the whole: the engine mixes what it had before with the last column by an exclusive or alone
     return f"hash(hash({', '.join(values)}))"
 
 
-def _typed(one: Column, physical: Mapping[str, str], entries: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Name and value of what a declared column is in files of one physical shape, some of a map's entries as columns.
+def _typed(schema: Schema, physical: Mapping[str, str]) -> Iterator[tuple[str, str, bool]]:
+    """Name and value of what declared columns are in files of one physical shape, and whether that is a map.
 
-    A map may be null: that is for the caller to fill.
+    Some of a map's entries may be columns. A map may be null: that is for the caller to fill.
     """
-    name, kind = one.name, physical.get(one.name, "").upper()
-    column = f"source.{quoted(name)}" if kind else "NULL"
-    if one.type == "Number":
-        number = column if kind == "DOUBLE" else "CAST(NULL AS DOUBLE)"
-        text = f"nullif(trim(CAST({column} AS VARCHAR)), '')" if kind not in ("", "DOUBLE") else "CAST(NULL AS VARCHAR)"
-        return [(name, number), (name + TEXT_SUFFIX, text)]
-    value = f"CAST({column} AS {SQL_TYPES[one.type]})"
-    if one.type == "TextMap":  # a column whose writer saw no value has no type of its own
-        value = value if kind.startswith("MAP") else EMPTY_MAP
-        value = _with_entries(f"coalesce({value}, {EMPTY_MAP})", entries) if entries else value
-    elif one.type == "Timestamp" and kind == "TIMESTAMP WITH TIME ZONE":
-        value = f"CAST({column} AT TIME ZONE 'UTC' AS TIMESTAMP)"
-    return [(name, value)]
+    for one in schema:
+        kind = physical.get(one.name, "").upper()
+        column = f"source.{quoted(one.name)}" if kind else "NULL"
+        value = f"CAST({column} AS {SQL_TYPES[one.type]})"
+        if one.type == "Number":
+            text = f"nullif(trim(CAST({column} AS VARCHAR)), '')" if kind not in ("", "DOUBLE") else "CAST(NULL AS VARCHAR)"
+            yield one.name, column if kind == "DOUBLE" else "CAST(NULL AS DOUBLE)", False
+            yield one.name + TEXT_SUFFIX, text, False
+            continue
+        if one.type == "TextMap":  # a column whose writer saw no value has no type of its own
+            value = value if kind.startswith("MAP") else EMPTY_MAP
+            if entries := schema.entries_of(one, physical):
+                value = _with_entries(f"coalesce({value}, {EMPTY_MAP})", entries)
+        elif one.type == "Timestamp" and kind == "TIMESTAMP WITH TIME ZONE":
+            value = f"CAST({column} AT TIME ZONE 'UTC' AS TIMESTAMP)"
+        yield one.name, value, one.type == "TextMap"
 
 
 def _with_entries(value: str, entries: Mapping[str, str]) -> str:

@@ -3,8 +3,6 @@
 Great Expectations takes seconds to import: this is called when there is a delivery to judge, and not before.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -5,12 +5,10 @@ the rules change. So every build, earlier view and evidence pack that elects the
 verdict is decided by those who read it: election passes over what is unlike the delivery that it would replace.
 """
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -19,16 +17,15 @@ from dagster_project.base.months import first_day, month_end
 from dagster_project.landing.deriving.contents import Contents, Profile, Verdict
 from dagster_project.landing.judging import rules
 from dagster_project.landing.judging.rules import FEW, HOLDING, RULES, lacks_verdict
-from dagster_project.landing.records import Generation, Likeness, calendar_month
-
-if TYPE_CHECKING:
-    from dagster_project.landing.land import Landing
-    from dagster_project.landing.store import SourceLanding
-    from dagster_project.settings import SourceSettings
+from dagster_project.landing.land import Landing
+from dagster_project.landing.records import Generation, Likeness, Tombstone, calendar_month
+from dagster_project.landing.store import SourceLanding
+from dagster_project.settings import SourceSettings
 
 CURRENCY = re.compile("[A-Z]{3}")
 SHOWN = 3
-Measured = dict[str, float | None]
+# by measure its number, null where the question does not apply, and the names of what it counts
+Measured = dict[str, tuple[float | None, Sequence[str]]]
 
 
 class Candidate(NamedTuple):
@@ -39,51 +36,45 @@ class Candidate(NamedTuple):
     contents: Contents
 
 
-class Before(NamedTuple):
-    """The delivery that another one would replace: what it was like, and all of it unless retention removed it."""
-
-    content_hash: str
-    likeness: Likeness
-    whole: Candidate | None
+# the delivery that another one would replace, or what stays of it where retention removed it
+Before = Candidate | Tombstone | None
 
 
-def judge(landing: Landing, deliveries: Iterable[Candidate]) -> dict[str, Contents]:
-    """Judge those that lack a verdict, in one batch; their contents with it, by the path of the generation."""
-    wanted = [one for one in deliveries if lacks_verdict(one.source, one.contents)]
+def judge(landing: Landing, deliveries: Collection[Candidate]) -> dict[str, Contents]:
+    """What is known of deliveries, by the paths of their generations. Those that lack a verdict are judged in one batch."""
+    known = {one.generation.path: one.contents for one in deliveries}
+    # of one export each follows those before it in this batch
+    wanted = sorted((one for one in deliveries if lacks_verdict(one.source, one.contents)), key=lambda one: one.generation.order)
     if not wanted:
-        return {}
+        return known
     from dagster_project.landing.judging.expectations import validate  # loads Great Expectations
 
-    wanted.sort(key=lambda one: one.generation.order)  # of one export each follows those before it in this batch
-    records = {one.generation.source: landing.read(one.generation.source) for one in wanted}
-    previous: list[Before | None] = []
-    found: list[tuple[Measured, dict[str, Sequence[str]]]] = []
+    records = {name: landing.read(name) for name in {one.generation.source for one in wanted}}
+    found: list[tuple[Candidate, str | None, Measured]] = []
     held: dict[str, bool] = {}
     for one in wanted:
         before = _previous(landing, one, records[one.generation.source], held)
-        measures, names = _measured(landing, one, before)
+        measures = _measured(landing, one, before)
         held[one.generation.path] = _is_unlike(measures)
-        previous.append(before)
-        found.append((measures, names))
-    judged: dict[str, Contents] = {}
-    for one, before, (measures, names), validation in zip(wanted, previous, found, validate([m for m, _ in found]), strict=True):
-        failed = {rule.name for rule, result in zip(RULES, validation["results"], strict=True) if not result["success"]}
-        verdict = Verdict(
-            version=rules.rules_version(),
-            previous=before and before.content_hash,
-            failed={rule.name: _in_words(rule.measure, measures, names) for rule in RULES if rule.name in failed},
-        )
-        contents = replace(one.contents, verdict=verdict)
+        found.append((one, before.generation.content_hash if before else None, measures))
+    validations = validate([{name: value for name, (value, _) in measures.items()} for _, _, measures in found])
+    for (one, previous, measures), validation in zip(found, validations, strict=True):
+        failed = {
+            rule.name: _in_words(rule.measure, *measures[rule.measure])
+            for rule, result in zip(RULES, validation["results"], strict=True)
+            if not result["success"]
+        }
+        contents = replace(one.contents, verdict=Verdict(version=rules.rules_version(), previous=previous, failed=failed))
         of_delivery = {
             "source": one.generation.source,
             "partition": one.generation.partition,
             "content_hash": one.generation.content_hash,
-            "previous_content_hash": verdict.previous,
+            "previous_content_hash": previous,
             "connector_version": contents.connector_version,
         }
         landing.shelf.judge(one.generation, contents, of_delivery | validation)
-        judged[one.generation.path] = contents
-    return judged
+        known[one.generation.path] = contents
+    return known
 
 
 def likeness_of(landing: Landing, generation: Generation, contents: Contents) -> Likeness:
@@ -92,7 +83,7 @@ def likeness_of(landing: Landing, generation: Generation, contents: Contents) ->
     return Likeness(rows=contents.rows, payers=contents.controls.payers, accounts=accounts)
 
 
-def _previous(landing: Landing, one: Candidate, landed: SourceLanding, held: dict[str, bool]) -> Before | None:
+def _previous(landing: Landing, one: Candidate, landed: SourceLanding, held: dict[str, bool]) -> Before:
     """The delivery of its export and partition before this one, of other bytes, that counts if this one does not.
 
     One that the present code refuses is passed over, and one that is held back. `held` has what is known of deliveries without a
@@ -104,11 +95,11 @@ def _previous(landing: Landing, one: Candidate, landed: SourceLanding, held: dic
     every = (*landed.generations, *(tombstone.generation for tombstone in landed.tombstones))
     older = [g for g in every if g.partition == mine.partition and g.order < mine.order and g.export == mine.export]
     unknown: list[Generation] = []
-    before: Before | None = None
+    before: Before = None
     for generation in sorted(older, key=lambda g: g.order, reverse=True):
         if tombstone := removed.get(generation.path):
             if tombstone.likeness:
-                before = Before(generation.content_hash, tombstone.likeness, None)
+                before = tombstone
                 break
             continue
         # by any version of the code: an upgrade derives again what counts, not all that ever did
@@ -116,59 +107,50 @@ def _previous(landing: Landing, one: Candidate, landed: SourceLanding, held: dic
         is_held = held.get(generation.path, bool(rules.unlike(contents)) if contents.verdict else None)
         if generation.content_hash == mine.content_hash or not contents.is_taken:
             continue
-        if is_held is None and generation.content_hash not in accepted:
-            unknown.append(generation)
-        elif not is_held or generation.content_hash in accepted:
-            before = _before(landing, one.source, generation)
+        if generation.content_hash in accepted or is_held is False:
+            before = Candidate(one.source, generation, landing.contents(one.source, generation))
             break
+        if is_held is None:
+            unknown.append(generation)
     for generation in reversed(unknown):
         candidate = Candidate(one.source, generation, landing.contents(one.source, generation))
-        held[generation.path] = _is_unlike(_measured(landing, candidate, before)[0])
+        held[generation.path] = _is_unlike(_measured(landing, candidate, before))
         if not held[generation.path]:
-            before = _before(landing, one.source, generation)
+            before = candidate
     return before
 
 
-def _before(landing: Landing, source: SourceSettings, generation: Generation) -> Before:
-    contents = landing.contents(source, generation)
-    likeness = likeness_of(landing, generation, contents)
-    return Before(generation.content_hash, likeness, Candidate(source, generation, contents))
-
-
 def _is_unlike(measures: Measured) -> bool:
-    return any(rule.name in HOLDING and not rule.is_met(measures[rule.measure]) for rule in RULES)
+    return any(rule.name in HOLDING and not rule.is_met(measures[rule.measure][0]) for rule in RULES)
 
 
-def _measured(landing: Landing, one: Candidate, before: Before | None) -> tuple[Measured, dict[str, Sequence[str]]]:
-    """The measures of a delivery that the rules look at, and for those that count something the names of what was counted."""
+def _measured(landing: Landing, one: Candidate, before: Before) -> Measured:
+    """The measures of a delivery that the rules look at."""
     contents, profile = one.contents, landing.shelf.profile(one.generation, one.contents)
     schema, controls, facts = connector_for(one.source.kind).SCHEMA, contents.controls, one.source.facts
     filled = _filled(contents, profile)
     known = {value.lower() for column in schema if column.name == facts.line_type_column for value in column.known}
-    names: dict[str, Sequence[str]] = {
+    found: Measured = {"timely_lines_ratio": (_timely(one), [])}
+    counted: dict[str, list[str]] = {
         "unknown_line_types": [name for name in profile.line_types if name and name.lower() not in known] if known else [],
         "empty_columns": [c.name for c in schema if c.required and contents.rows and not filled.get(c.name)],
         "odd_currencies": sorted({month.currency for month in controls.months if not CURRENCY.fullmatch(month.currency)}),
     }
-    measures: Measured = {"timely_lines_ratio": _timely(one)}
-    if before:
-        was = before.likeness
-        lost = {*was.accounts} - {*profile.accounts}
-        measures["rows_ratio_to_previous"] = round(contents.rows / was.rows, 3) if was.rows >= FEW else None
-        measures["accounts_ratio_to_previous"] = _left(lost, was.accounts)
-        names["lost_payers"] = sorted({*was.payers} - {*controls.payers})
-        names["accounts_ratio_to_previous"] = sorted(lost)
-    if before and before.whole:
-        whole = before.whole
-        filled_before = _filled(whole.contents, landing.shelf.profile(whole.generation, whole.contents))
-        currencies = {month.currency for month in whole.contents.controls.months}
-        names["lost_currencies"] = sorted(currencies - {month.currency for month in controls.months})
-        names["changed_columns"] = _changed(
-            contents, whole.contents, [name for name in filled_before if filled_before[name]], filled
-        )
-        names["emptied_columns"] = _emptied(filled, contents.rows, filled_before, whole.contents.rows)
-    counted = {name: float(len(found)) for name, found in names.items() if name not in measures}
-    return {rule.measure: (measures | counted).get(rule.measure) for rule in RULES}, names
+    was = before.likeness if isinstance(before, Tombstone) else None
+    if isinstance(before, Candidate):
+        was = likeness_of(landing, before.generation, before.contents)
+        filled_before = _filled(before.contents, landing.shelf.profile(before.generation, before.contents))
+        currencies = {month.currency for month in before.contents.controls.months}
+        counted["lost_currencies"] = sorted(currencies - {month.currency for month in controls.months})
+        counted["changed_columns"] = _changed(contents, before.contents, filled, filled_before)
+        counted["emptied_columns"] = _emptied(filled, contents.rows, filled_before, before.contents.rows)
+    if was:
+        lost = sorted({*was.accounts} - {*profile.accounts})
+        found["rows_ratio_to_previous"] = round(contents.rows / was.rows, 3) if was.rows >= FEW else None, []
+        found["accounts_ratio_to_previous"] = round(1 - len(lost) / len(was.accounts), 3) if was.accounts else None, lost
+        counted["lost_payers"] = sorted({*was.payers} - {*controls.payers})
+    found |= {name: (float(len(names)), names) for name, names in counted.items()}
+    return {rule.measure: found.get(rule.measure, (None, [])) for rule in RULES}
 
 
 def _timely(one: Candidate) -> float | None:
@@ -181,21 +163,18 @@ def _timely(one: Candidate) -> float | None:
     return round(sum(total.line_count for total in one.contents.controls.months if total.usage_month in months) / lines, 3)
 
 
-def _left(lost: Iterable[str], of: Sequence[str]) -> float | None:
-    return round(1 - len([*lost]) / len(of), 3) if of else None
-
-
 def _filled(contents: Contents, profile: Profile) -> dict[str, int]:
     """Rows with a value by column: the numbers' from the control totals, which have no row where there is none."""
     return profile.filled | {total.name: total.value_count for total in contents.measures}
 
 
-def _changed(contents: Contents, before: Contents, used: Iterable[str], filled: dict[str, int]) -> list[str]:
+def _changed(contents: Contents, before: Contents, filled: dict[str, int], filled_before: dict[str, int]) -> list[str]:
     """Columns with values in the delivery before that this one has not, or has values in of another type.
 
     A column without a value has whatever type its writer gives to nothing.
     """
     types, types_before = _types(contents), _types(before)
+    used = (name for name, count in filled_before.items() if count)
     is_other = (name for name in used if name not in types or (filled.get(name) and types[name] != types_before.get(name)))
     return sorted(is_other) if types else []
 
@@ -216,8 +195,7 @@ def _emptied(filled: dict[str, int], rows: int, filled_before: dict[str, int], r
     return sorted(name for name, share, before in shares if before >= 0.1 and share < before / 2)
 
 
-def _in_words(measure: str, measures: Measured, names: dict[str, Sequence[str]]) -> str:
+def _in_words(measure: str, value: float | None, found: Sequence[str]) -> str:
     """What was found: the number, and the first of what it counts."""
-    found = names.get(measure, [])
     more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
-    return f"{measure} {measures[measure]:g}" + (f": {', '.join(found[:SHOWN])}{more}" if found else "")
+    return f"{measure} {value:g}" + (f": {', '.join(found[:SHOWN])}{more}" if found else "")

@@ -5,19 +5,15 @@ refuses (a missing column, a wrong type, a required value that is null) is not a
 back: the bill of another payer must not replace this one's, nor a tenth of a bill the whole. The others are warnings.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dagster_project.base.dbt_project import files_hash
 from dagster_project.landing.deriving.contents import JUDGED, Contents
-
-if TYPE_CHECKING:
-    from dagster_project.settings import SourceSettings
+from dagster_project.settings import SourceSettings
 
 SUITE = "deliveries"
 FEW = 1000  # rows of a delivery that may well halve in the next one
@@ -51,27 +47,21 @@ class Rule:
         return measure in self.arguments["value_set"] if "value_set" in self.arguments else measure >= self.arguments["min_value"]
 
 
-def _none(name: str, measure: str) -> Rule:
-    return Rule(name, measure, "ExpectColumnValuesToBeInSet", {"value_set": [0]})
-
-
-def _half(name: str, measure: str) -> Rule:
-    return Rule(name, measure, "ExpectColumnValuesToBeBetween", {"min_value": 0.5})
-
-
+NONE = "ExpectColumnValuesToBeInSet", {"value_set": [0]}
+HALF = "ExpectColumnValuesToBeBetween", {"min_value": 0.5}
 RULES = (
     # its shape
-    _none("every_line_is_of_a_known_type", "unknown_line_types"),
-    _none("every_required_column_has_a_value", "empty_columns"),
-    _none("every_currency_is_a_code", "odd_currencies"),
-    _half("most_use_is_of_the_time_of_the_delivery", "timely_lines_ratio"),
+    Rule("every_line_is_of_a_known_type", "unknown_line_types", *NONE),
+    Rule("every_required_column_has_a_value", "empty_columns", *NONE),
+    Rule("every_currency_is_a_code", "odd_currencies", *NONE),
+    Rule("most_use_is_of_the_time_of_the_delivery", "timely_lines_ratio", *HALF),
     # its history: against the delivery before it in its partition
-    _half("rows_do_not_collapse_against_the_previous_delivery", "rows_ratio_to_previous"),
-    _half("accounts_do_not_collapse_against_the_previous_delivery", "accounts_ratio_to_previous"),
-    _none("payers_of_the_previous_delivery_are_there", "lost_payers"),
-    _none("currencies_of_the_previous_delivery_are_there", "lost_currencies"),
-    _none("columns_are_those_of_the_previous_delivery", "changed_columns"),
-    _none("columns_keep_their_values_against_the_previous_delivery", "emptied_columns"),
+    Rule("rows_do_not_collapse_against_the_previous_delivery", "rows_ratio_to_previous", *HALF),
+    Rule("accounts_do_not_collapse_against_the_previous_delivery", "accounts_ratio_to_previous", *HALF),
+    Rule("payers_of_the_previous_delivery_are_there", "lost_payers", *NONE),
+    Rule("currencies_of_the_previous_delivery_are_there", "lost_currencies", *NONE),
+    Rule("columns_are_those_of_the_previous_delivery", "changed_columns", *NONE),
+    Rule("columns_keep_their_values_against_the_previous_delivery", "emptied_columns", *NONE),
 )
 HOLDING = {rule.name for rule in RULES if rule.measure in ("rows_ratio_to_previous", "accounts_ratio_to_previous", "lost_payers")}
 
