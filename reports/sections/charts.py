@@ -151,7 +151,7 @@ def emission_charts(tables: dict[str, Table]) -> Charts:
     labels = {column.key: column.label for column in tables["emissions_waterfall"].spec.columns if column.kind == "mass"}
     known = {key for key in labels if rows and all(row[key] is not None for row in rows)}
     shown = [key for key in known if key.endswith("_quarter")] or known
-    keys = [(f"{way}_based_kgco2e_{period}", f"{way.title()}-based") for period, _ in PERIODS for way in WAYS]
+    keys = [(f"{way}_based_kgco2e_{period}", f"{way.title()}-based") for period in PERIODS for way in WAYS]
     panels = [(f"{words}, {labels[key]}", _steps(rows, key)) for key, words in keys if key in shown]
     if panels:
         charts["emissions_waterfall"] = (chart("waterfall", "From training runs to the provider's total", panels, "kgCO2e"),)

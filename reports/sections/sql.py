@@ -3,8 +3,6 @@
 `$start` and the like are marks of reports/quarter.py: they become the dates of the quarter when the query is asked.
 """
 
-from collections.abc import Iterable
-
 ENDS = ("", "_low", "_high")  # of a modelled figure: itself and its plausible bounds
 MASSES = (
     "provider_scope_1_kgco2e",
@@ -25,10 +23,20 @@ RESIDUAL_GROUP = """case
         when reason in ('tax', 'support', 'credit', 'refund') then 'Tax, support, credits'
         else 'Unallocated'
     end"""
-GROUP_ORDER = """case part
+# places in reading order, of a group of rows: GROUP BY ALL takes no other expression of its names
+GROUP_ORDER = """min(case part
         when 'Idle' then 2 when 'Commitments' then 3 when 'Other services' then 4 when 'Unallocated' then 5
         when 'Tax, support, credits' then 6 when 'Quarantined' then 7 when 'Provider total' then 8 else 1
-    end"""
+    end)"""
+
+
+OUTCOME_ORDER = """min(case outcome
+        when 'succeeded' then 1 when 'running' then 2 when 'stopped' then 3 when 'failed' then 4 when 'interrupted' then 5
+        when 'idle reserve' then 7 when 'idle' then 7 when 'unused commitment' then 8 when 'named by no record' then 9
+        when 'no records kept' then 10 else 6
+    end)"""
+# chip-hours with telemetry
+OBSERVED = "sum(cast(telemetry_coverage_ratio as decimal(10, 9)) * cast(reserved_chip_hours as decimal(20, 9)))"
 
 
 def within(column: str = "usage_month") -> str:
@@ -36,52 +44,52 @@ def within(column: str = "usage_month") -> str:
     return f"{column} >= $start and {column} < $end"
 
 
-def account_names(rows: str, account: str, name: str) -> str:
+def account_names(account: str, name: str) -> str:
     """A join that finds the display name of an account, where the bills carry one."""
-    return f"""left join marts.dim_accounts as {name}
-    on {rows}.provider_name = {name}.provider_name and {rows}.{account} = {name}.account_id"""
+    names = f"select provider_name, account_id as {account}, account_name as {name} from marts.dim_accounts"
+    return f"left join ({names}) as {name}s using (provider_name, {account})"
 
 
-def lines(parts: Iterable[str], indent: int = 4) -> str:
-    """Expressions of a select, one per line."""
-    return f",\n{' ' * indent}".join(parts)
+def of_runs(book: str) -> str:
+    """The rows of a mart of runs, each beside its run: of_runs("energy") are those of fct_training_run_energy."""
+    return f"""marts.fct_training_run_{book} as {book}
+inner join marts.dim_training_runs as runs using (training_run_id)"""
 
 
 # of a run-month whose energy can be known: its run is on record, or a tag of the month is on accelerators
-HOLDS_CHIPS = "(runs.attempt_count > 0 or energy.reserved_chip_hours is distinct from 0)"
+HOLDS_CHIPS = "(attempt_count > 0 or reserved_chip_hours is distinct from 0)"
 
 
-def whole(column: str, name: str = "", rows: str = "count(*)") -> str:
-    """A sum that is null when any part is null: half a total is not a total. `rows` counts the parts there should be."""
-    return f"case when {rows} = count({column}) then sum({column}) end as {name or column}"
+def whole(column: str, parts: str = "count(*)") -> str:
+    """A sum that is null when any part is null: half a total is not a total. `parts` counts the parts there should be."""
+    return f"case when {parts} = count({column}) then sum({column}) end"
 
 
-def nine_digits(expression: str) -> str:
-    """A statistic as a double of nine significant digits, so that no order of addition shows."""
-    return f"cast(printf('%.8e', {expression}) as double)"
+def wholes(*columns: str) -> str:
+    """Such sums under the names of their columns, as a select has them."""
+    return ", ".join(f"{whole(column)} as {column}" for column in columns)
 
 
 def ratio(part: str, of_whole: str) -> str:
-    """One exact sum over another, as such a statistic; null where the other is zero."""
-    return nine_digits(f"cast({part} as double) / nullif(cast({of_whole} as double), 0)")
+    """One exact sum over another, null where the other is zero: nine significant digits, so that no order of addition shows."""
+    return f"cast(printf('%.8e', cast({part} as double) / nullif(cast({of_whole} as double), 0)) as double)"
 
 
-# the periods whose sums `by_period` makes, with their headings
-PERIODS = (("month_1", "$month_1_short"), ("month_2", "$month_2_short"), ("month_3", "$month_3_short"), ("quarter", "$quarter"))
+PERIODS = ("month_1", "month_2", "month_3", "quarter")
 
 
-def by_period(amount: str, name: str, known: str = "true") -> str:
+def by_period(amount: str, name: str, known: str = "true") -> dict[str, str]:
     """Sums of each month and of the whole quarter as columns of their own: null where `known` is not, or where any part is null.
 
     `known` is a condition on a row's usage_month: the month has all its publications.
     """
-    sums = []
-    for period, _ in PERIODS:
+    sums = {}
+    for period in PERIODS:
         condition = "true" if period == "quarter" else f"usage_month = ${period}"
-        sums.append(f"""    case when {known.format(condition=condition)}
+        sums[f"{name}_{period}"] = f"""case when {known.format(condition=condition)}
             and count(*) filter (where {condition} and {amount} is null) = 0
-        then coalesce(sum({amount}) filter (where {condition}), 0) end as {name}_{period}""")
-    return ",\n".join(sums)
+        then coalesce(sum({amount}) filter (where {condition}), 0) end"""
+    return sums
 
 
 # CTEs that end in `presence`: every payer that a configured source has ever had, and every payer of this or the last quarter, x

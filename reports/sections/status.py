@@ -10,7 +10,7 @@ from reports.errors import QuarterError
 from reports.publication import Publication
 from reports.quarter import Quarter, listed, month_name
 from reports.sections.sql import PRESENCE, account_names, within
-from reports.sections.tables import table
+from reports.sections.tables import chosen, summed, table
 
 
 @dataclass(frozen=True)
@@ -23,28 +23,22 @@ class Status:
 
 
 NOT_ISSUED = "Every figure is final; the report has not been issued."
-PRESENCE_OF_PAYERS = table("presence").answered_by(f"""with {PRESENCE}
-select presence.provider_name, presence.payer_account_id, payers_named.account_name as payer_account_name,
-    presence.source_name, presence.usage_month, presence.has_bill, presence.has_carbon
-from presence
-{account_names("presence", "payer_account_id", "payers_named")}
-order by presence.provider_name, presence.payer_account_id, presence.source_name, presence.usage_month""")
-
-ROW_STATUS = table("row_status").answered_by(f"""with rows_of_both as (
+PRESENCE_OF_PAYERS = chosen(
+    table("presence"), f"presence\n{account_names('payer_account_id', 'payer_account_name')}", before=PRESENCE
+)
+ROW_STATUS = summed(
+    table("row_status"),
+    "rows_of_both",
+    before=f"""rows_of_both as (
     select 'cost' as book, usage_month, status from marts.fct_training_run_costs where {within()}
     union all
     select 'emissions', usage_month, status from marts.fct_training_run_emissions where {within()}
+)""",
+    **{
+        f"{status}_rows": f"count(*) filter (where status = '{status}')"
+        for status in ("final", "preliminary", "not_published", "no_cell")
+    },
 )
-select
-    book,
-    usage_month,
-    count(*) filter (where status = 'final') as final_rows,
-    count(*) filter (where status = 'preliminary') as preliminary_rows,
-    count(*) filter (where status = 'not_published') as not_published_rows,
-    count(*) filter (where status = 'no_cell') as no_cell_rows
-from rows_of_both
-group by book, usage_month
-order by book, usage_month""")
 
 
 EXPIRING = f"""with newest as (
