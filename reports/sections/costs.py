@@ -9,6 +9,7 @@ from reports.sections.sql import (
     account_names,
     by_period,
     of_runs,
+    reconciled,
     wholes,
     within,
 )
@@ -125,13 +126,8 @@ ATTRIBUTION = summed(
 )
 
 
-def _reconciled(part: str, total: str, only: str = "true") -> str:
-    """One step of the waterfall from the reconciliation, billed and effective cost in columns of their own."""
-    return f"""select usage_month, unit_or_currency, '{part}',
-        case when measure = 'billed_cost' then {total} else 0 end,
-        case when measure = 'effective_cost' then {total} else 0 end
-    from marts.fct_reconciliation
-    where method = 'conservation' and measure in ('billed_cost', 'effective_cost') and {within()} and {only}"""
+def _step(part: str, total: str, only: str = "true") -> str:
+    return reconciled("usage_month, unit_or_currency", part, total, ("billed_cost", "effective_cost"), only)
 
 
 COST_WATERFALL = summed(
@@ -140,9 +136,9 @@ COST_WATERFALL = summed(
     f"billing_currency, {GROUP_ORDER}, part",
     before=f"""{_parts("'Runs on ' || accelerator_family", RESIDUAL_GROUP)}
     union all
-    {_reconciled("Quarantined", "quarantined_total", "quarantined_total <> 0")}
+    {_step("Quarantined", "quarantined_total", "quarantined_total <> 0")}
     union all
-    {_reconciled("Provider total", "provider_total")}
+    {_step("Provider total", "provider_total")}
 )""",
     is_total="part = 'Provider total'",
     **by_period("billed_cost", "billed_cost"),

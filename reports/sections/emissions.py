@@ -9,6 +9,7 @@ from reports.sections.sql import (
     WAYS,
     by_period,
     of_runs,
+    reconciled,
     within,
 )
 from reports.sections.tables import summed, table
@@ -45,13 +46,12 @@ BY_REGION = summed(
 COMPLETE = "not exists (select 1 from gaps where {condition})"
 
 
-def _reconciled(part: str, total: str, only: str = "true") -> str:
-    """One step of the waterfall from the reconciliation of what is in the book, either method in a column of its own."""
-    sides = ", ".join(f"case when measure = '{measure}' then {total} else 0 end" for measure in (LOCATION, MARKET))
-    return f"""select usage_month, '{part}', {sides}
-    from marts.fct_reconciliation
-    semi join parts using (source_name, provider_name, payer_account_id, usage_month, provider_model_version)
-    where method = 'conservation' and measure in ('{LOCATION}', '{MARKET}') and {within()} and {only}"""
+BOOK = "source_name, provider_name, payer_account_id, usage_month, provider_model_version"
+OF_BOOK = f"({BOOK}) in (select ({BOOK}) from parts)"
+
+
+def _step(part: str, total: str, only: str = OF_BOOK) -> str:
+    return reconciled("usage_month", part, total, (LOCATION, MARKET), only)
 
 
 WATERFALL = summed(
@@ -65,9 +65,9 @@ steps as (
     from parts
     left join marts.dim_training_runs using (training_run_id)
     union all
-    {_reconciled("Quarantined", "quarantined_total", "quarantined_total <> 0")}
+    {_step("Quarantined", "quarantined_total", f"quarantined_total <> 0 and {OF_BOOK}")}
     union all
-    {_reconciled("Provider total", "provider_total")}
+    {_step("Provider total", "provider_total")}
 ),
 gaps as (
     select usage_month from presence where not has_carbon

@@ -50,6 +50,14 @@ def account_names(account: str, name: str) -> str:
     return f"left join ({names}) as {name}s using (provider_name, {account})"
 
 
+def reconciled(names: str, part: str, total: str, measures: tuple[str, str], only: str = "true") -> str:
+    """A step of a waterfall from the reconciliation: a total of two measures, each in a column of its own."""
+    sides = ", ".join(f"case when measure = '{measure}' then {total} else 0 end" for measure in measures)
+    return f"""select {names}, '{part}', {sides}
+    from marts.fct_reconciliation
+    where method = 'conservation' and measure in {measures} and {within()} and {only}"""
+
+
 def of_runs(book: str) -> str:
     """The rows of a mart of runs, each beside its run: of_runs("energy") are those of fct_training_run_energy."""
     return f"""marts.fct_training_run_{book} as {book}
@@ -96,23 +104,11 @@ def by_period(amount: str, name: str, known: str = "true") -> dict[str, str]:
 # every month of the quarter, with its bill and its carbon; a source that has delivered nothing so far means a payer nobody
 # knows yet.
 # A month whose carbon export was delivered empty is published: no emissions is an answer.
-PRESENCE = """months as (
-    select cast(month_start as date) as usage_month
-    from unnest([$month_1, $month_2, $month_3]) as series (month_start)
-),
-books as (
+PRESENCE = """books as (
     select distinct provider_name, payer_account_id, source_name, usage_month,
         measure like 'provider_%' as is_carbon
     from marts.fct_reconciliation
     where method = 'conservation' and (measure = 'billed_cost' or (measure like 'provider_%' and provider_total is not null))
-),
-silent as (
-    select source_name, case when kind like 'gcp%' then 'Google Cloud' else 'AWS' end as provider_name,
-        kind like '%carbon%' as is_carbon
-    from ops.listed_objects
-    where kind in ('aws_cur', 'aws_focus', 'aws_carbon', 'gcp_billing', 'gcp_focus', 'gcp_carbon')
-        and source_name not in (select source_name from marts.fct_reconciliation)
-        and source_name not in (select source_name from ops.dim_deliveries where is_elected)
 ),
 payers as (
     select provider_name, payer_account_id, '' as source_name, true as needs_bill, true as needs_carbon
@@ -121,39 +117,34 @@ payers as (
         and (usage_month >= $before or source_name in (select source_name from ops.listed_objects))
     group by provider_name, payer_account_id
     union all
-    select provider_name, '', source_name, not is_carbon, is_carbon
-    from silent
+    select case when kind like 'gcp%' then 'Google Cloud' else 'AWS' end, '', source_name,
+        kind not like '%carbon%', kind like '%carbon%'
+    from ops.listed_objects
+    where kind in ('aws_cur', 'aws_focus', 'aws_carbon', 'gcp_billing', 'gcp_focus', 'gcp_carbon')
+        and source_name not in (select source_name from marts.fct_reconciliation)
+        and source_name not in (select source_name from ops.dim_deliveries where is_elected)
 ),
-bills as (
-    select distinct provider_name, payer_account_id, usage_month from books where not is_carbon
-),
-carbon_months as (
-    select distinct provider_name, payer_account_id, usage_month from books where is_carbon
+delivered_months as (
+    select provider_name, payer_account_id, usage_month, is_carbon from books
     union
-    select carbon_sources.provider_name, carbon_sources.payer_account_id, cast(left(partition, 7) || '-01' as date)
+    select carbon_sources.provider_name, payer_account_id, cast(left(partition, 7) || '-01' as date), true
     from ops.dim_deliveries
     inner join (select distinct source_name, provider_name, payer_account_id from books where is_carbon) as carbon_sources
         using (source_name)
     where is_elected and regexp_matches(partition, '^[0-9]{4}-[0-9]{2}([^0-9]|$$)')
 ),
 presence as (
-    select
-        payers.provider_name,
-        payers.payer_account_id,
-        payers.source_name,
-        months.usage_month,
-        bills.usage_month is not null or not payers.needs_bill as has_bill,
-        carbon_months.usage_month is not null or not payers.needs_carbon as has_carbon
+    select provider_name, payer_account_id, source_name, usage_month,
+        bool_or(not needs_bill or is_carbon is false) as has_bill,
+        bool_or(not needs_carbon or is_carbon is true) as has_carbon
     from payers
-    cross join months
-    left join bills using (provider_name, payer_account_id, usage_month)
-    left join carbon_months using (provider_name, payer_account_id, usage_month)
+    cross join unnest([$month_1, $month_2, $month_3]) as months (usage_month)
+    left join delivered_months using (provider_name, payer_account_id, usage_month)
+    group by provider_name, payer_account_id, source_name, usage_month
 )"""
-
 
 WAYS = ("location", "market")
 PARTS = (("run", " filter (where is_run)"), ("rest", " filter (where not is_run)"), ("all", ""))
-
 
 # CTE `parts`: each book emission row of runs and of the residual; their sum is the provider's less what is quarantined.
 _NAMES = "source_name, provider_name, payer_account_id, region_id, service_code, usage_month, provider_model_version"

@@ -41,19 +41,15 @@ ROW_STATUS = summed(
 )
 
 
-EXPIRING = f"""with newest as (
-    select factor_id, region_id, factor_age_years from marts.fct_training_run_emissions_modelled
-    where usage_month = (
-        select max(usage_month) from marts.fct_training_run_emissions_modelled where factor_id is not null and {within()}
-    )
+EXPIRING = f"""select valid_to, max(factor_age_years) as factor_age_years,
+    string_agg(distinct region_id, ', ' order by region_id) as regions
+from marts.fct_training_run_emissions_modelled
+inner join marts.dim_emission_factors using (factor_id)
+where valid_to <= $end + interval 3 month and usage_month = (
+    select max(usage_month) from marts.fct_training_run_emissions_modelled where factor_id is not null and {within()}
 )
-select factors.valid_to, max(newest.factor_age_years) as factor_age_years,
-    string_agg(distinct newest.region_id, ', ' order by newest.region_id) as regions
-from newest
-inner join marts.dim_emission_factors as factors using (factor_id)
-where factors.valid_to <= $end + interval 3 month
-group by factors.valid_to
-order by factors.valid_to"""
+group by valid_to
+order by valid_to"""
 
 
 def _expiring(publication: Publication, quarter: Quarter) -> tuple[str, ...]:
