@@ -15,9 +15,7 @@ DATES = re.compile(r"/\* windows \*/.*?/\* end of windows \*/", re.DOTALL)
 
 def report_statements(publication: Publication) -> dict[str, str]:
     """The SELECT of each report table; empty in a file of an older version."""
-    if publication.missing("ops.report_statements"):
-        return {}
-    rows = publication.rows("select model, statement from ops.report_statements order by model")
+    rows = publication.rows_if_there("select model, statement from ops.report_statements order by model")
     return {row["model"]: row["statement"] for row in rows}
 
 

@@ -4,7 +4,7 @@ The figures are rows of a published table. What each of them means in the reader
 docs/methodology/disclosure.md.
 """
 
-from reports.model import Figure, Section, answered
+from reports.model import Section, answered
 from reports.publication import Publication
 from reports.quarter import Quarter
 from reports.sections.tables import chosen, summed, table
@@ -45,7 +45,7 @@ DATAPOINTS = chosen(
 )
 
 
-def section(publication: Publication, quarter: Quarter, figures: list[Figure]) -> Section:
+def section(publication: Publication, quarter: Quarter) -> Section:
     """The chapter, its lead made from its rows."""
     tables = answered(publication, quarter, BY_FRAMEWORK, DATAPOINTS)
     rows = tables[DATAPOINTS.id].rows if DATAPOINTS.id in tables else ()

@@ -122,8 +122,7 @@ def sheets(publication: Publication) -> list[Sheet]:
     """A sheet per model of the publication, by name."""
     (build,) = publication.rows(BUILD)
     found = {name: _by_model(publication.rows(sql)) for name, sql in (("e", ENERGY), ("a", ATTEMPTS), ("h", HARDWARE))}
-    calibrated = [] if publication.missing(CALIBRATED) else publication.rows(CALIBRATED)
-    windows = {row["model_name"]: row["words"] for row in calibrated}
+    windows = {row["model_name"]: row["words"] for row in publication.rows_if_there(CALIBRATED)}
     return [
         Sheet(model, build, rows, found["a"].get(model, []), found["h"].get(model, []), windows.get(model, ""))
         for model, rows in found["e"].items()

@@ -75,10 +75,8 @@ order by case what when 'bills' then 1 when 'carbon' then 2 when 'telemetry' the
 
 def vintage_sentence(publication: Publication, quarter: Quarter) -> str:
     """Until when what the quarter rests on was published."""
-    sql = quarter.fill(NEWEST)
-    if publication.missing(sql):
-        return ""
-    newest = [f"{row['what']} until {row['newest']:%Y-%m-%d}" for row in publication.rows(sql)]
+    rows = publication.rows_if_there(quarter.fill(NEWEST))
+    newest = [f"{row['what']} until {row['newest']:%Y-%m-%d}" for row in rows]
     return f"Data as published: {listed(newest)} (UTC)." if newest else ""
 
 

@@ -54,14 +54,11 @@ order by valid_to"""
 
 def _expiring(publication: Publication, quarter: Quarter) -> tuple[str, ...]:
     """Factors of the quarter's newest month that run out before the next quarter is over."""
-    sql = quarter.fill(EXPIRING)
-    if publication.missing(sql):
-        return ()
     return tuple(
         f"The emission factor of {row['regions']} expires on {row['valid_to']}"
         + (f" (its data are {row['factor_age_years']} years old)" if row["factor_age_years"] is not None else "")
         + ": months from then on have no modelled emissions there without a newer one."
-        for row in publication.rows(sql)
+        for row in publication.rows_if_there(quarter.fill(EXPIRING))
     )
 
 

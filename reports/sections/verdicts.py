@@ -124,5 +124,4 @@ def section(publication: Publication, quarter: Quarter) -> Section:
         there = f"only on {families.pop()}" if families else "on neither"
         absent = f"Nothing is compared: it takes runs that ended on Trainium and on TPU, and in this quarter they ended {there}."
         return side_by_side({made.id: made} if made.rows else {}, "", (), absent=absent)
-    query = quarter.fill(DISAGREEMENT)
-    return side_by_side(tables, LEAD, () if publication.missing(query) else publication.rows(query))
+    return side_by_side(tables, LEAD, publication.rows_if_there(quarter.fill(DISAGREEMENT)))
