@@ -5,6 +5,7 @@ is computed here. No clock: the default span follows from the publication.
 """
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
@@ -96,8 +97,7 @@ def _sections(publication: Publication, statements: Mapping[str, str], window: W
 
 def _counts(tables: Mapping[str, Table], id: str) -> dict[str, int]:
     rows = tables[id].rows if id in tables else ()
-    found = [str(row["verdict"]) for row in rows]
-    return {verdict: found.count(verdict) for verdict in sorted(set(found))}
+    return dict(sorted(Counter(str(row["verdict"]) for row in rows).items()))
 
 
 def render(published: Path, start: date | None, end: date | None, out: Path, *, organisation: str) -> Comparison:

@@ -75,9 +75,6 @@ class TableSpec:
         names = [column.key for column in takewhile(lambda column: column.is_text, self.columns)]
         return self.key or tuple(sorted(names, key=lambda name: name != "billing_currency"))
 
-    def answered_by(self, sql: str) -> "TableSpec":
-        return replace(self, sql=sql)
-
     def of(self, span: Span) -> "TableSpec":
         fill = span.fill
         columns = tuple(replace(c, label=fill(c.label), group=fill(c.group), note=fill(c.note)) for c in self.columns)
@@ -188,7 +185,7 @@ def answer(publication: Publication, span: Span, spec: TableSpec, query: Callabl
     `query` makes another query of the filled one.
     """
     asked = spec.of(span)
-    asked = asked.answered_by(query(asked.sql))
+    asked = replace(asked, sql=query(asked.sql))
     if publication.missing(asked.sql):
         return Table(asked, absent="not part of this publication", quarter=span.name)
     return Table(asked, tuple(publication.rows(asked.sql)), quarter=span.name)

@@ -1,6 +1,6 @@
 """Cost in the currencies of the bills, never added; and that of runs in the reporting currency beside them."""
 
-from reports.sections.sql import PARTS, whole, within
+from reports.sections.sql import PARTS, parts_of, whole, within
 from reports.sections.tables import summed, table
 
 COSTS = {
@@ -11,15 +11,7 @@ COSTS = {
 BY_CURRENCY = summed(
     table("totals_by_currency"),
     "parts",
-    before=f"""parts as (
-    select true as is_run, provider_name, billing_currency, billed_cost, effective_cost
-    from marts.fct_run_cell_costs
-    where {within()}
-    union all
-    select false, provider_name, billing_currency, billed_cost, effective_cost
-    from marts.fct_residual_costs
-    where {within()}
-)""",
+    before=parts_of("costs", "provider_name, billing_currency, billed_cost, effective_cost"),
     total="billing_currency",
     **COSTS,
 )

@@ -30,13 +30,11 @@ def section(publication: Publication, quarter: Quarter, figures: list[Figure]) -
     totals = tables.get(emissions.TOTALS_TWICE.id)
     if totals and all(value is None for row in totals.rows for key, value in row.items() if key.endswith("_kgco2e")):
         del tables[totals.id]  # nothing but dashes: a sentence names what is missing
-    lost = answer(publication, quarter, LOST_WORK_BY_CAUSE)
-    shares = answer(publication, quarter, RESIDUAL_SHARES)
     found = sentences(
         quarter,
         figures,
         coverage=tables.get(COVERAGE_OF_THE_BILL.id),
-        lost=None if lost.absent else lost,
-        uncarried=None if shares.absent else shares,
+        lost=answer(publication, quarter, LOST_WORK_BY_CAUSE),
+        uncarried=answer(publication, quarter, RESIDUAL_SHARES),
     )
     return Section("glance", "At a glance", tables=tuple(tables.values()), sentences=found)

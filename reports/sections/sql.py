@@ -146,15 +146,19 @@ presence as (
 WAYS = ("location", "market")
 PARTS = (("run", " filter (where is_run)"), ("rest", " filter (where not is_run)"), ("all", ""))
 
-# CTE `parts`: each book emission row of runs and of the residual; their sum is the provider's less what is quarantined.
-_NAMES = "source_name, provider_name, payer_account_id, region_id, service_code, usage_month, provider_model_version"
-_COLUMNS = ", ".join((_NAMES, *MASSES))
-EMISSION_PARTS = f"""parts as (
-    select true as is_run, training_run_id, cast(null as varchar) as reason, {_COLUMNS}
-    from marts.fct_run_cell_emissions
+
+def parts_of(book: str, columns: str) -> str:
+    """CTE `parts`: each row of a book, of runs and of the residual; their sum is the provider's less what is quarantined."""
+    return f"""parts as (
+    select true as is_run, training_run_id, cast(null as varchar) as reason, {columns}
+    from marts.fct_run_cell_{book}
     where {within()}
     union all
-    select false, null, reason, {_COLUMNS}
-    from marts.fct_residual_emissions
+    select false, null, reason, {columns}
+    from marts.fct_residual_{book}
     where {within()}
 )"""
+
+
+_NAMES = "source_name, provider_name, payer_account_id, region_id, service_code, usage_month, provider_model_version"
+EMISSION_PARTS = parts_of("emissions", ", ".join((_NAMES, *MASSES)))
