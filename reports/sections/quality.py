@@ -14,22 +14,18 @@ TELEMETRY = "('neuron_monitor', 'tpu_monitoring', 'xprof', 'neuron_power', 'gpu_
 # A partition of a bill or a carbon export begins with its month, or its day; a file of telemetry has it behind other numbers, as
 # host=i-2026-01~neuron0-2026-09-22T09-30-00Z.jsonl or vm~plugins~profile~2026_09_07_09_05_20~vm.xplane.pb: its last date counts;
 # the name of a run record may hold anything: moe-2026-04.run.json is of no month.
-DATED = f"""dated as (
+DELIVERED = f"""delivered as (
     select source_name, kind, published_at,
         case
             when kind in {RECORDS} then ''
             when kind in {TELEMETRY}
                 then regexp_extract(replace(partition, '_', '-'), '.*(^|[^0-9])([0-9]{{4}}-[0-9]{{2}}(-[0-9]{{2}})?)', 2)
             else regexp_extract(partition, '^([0-9]{{4}}-[0-9]{{2}}(-[0-9]{{2}})?)', 1)
-        end as dated
-    from ops.dim_deliveries
-    where is_elected
-),
-delivered as (
-    select source_name, kind, published_at, dated,
+        end as dated,
         case when dated <> '' then cast(left(dated, 7) || '-01' as date) end as usage_month,
         length(dated) = 10 as is_day
-    from dated
+    from ops.dim_deliveries
+    where is_elected
 )"""
 NOT_THERE = f"case when min(kind) in {RECORDS} then 'as records' when min(kind) in {TELEMETRY} then 'no file' else 'missing' end"
 
@@ -48,7 +44,7 @@ def _vintage(month: str) -> dict[str, str]:
 VINTAGE = summed(
     table("vintage"),
     "delivered",
-    before=DATED,
+    before=DELIVERED,
     **_vintage("month_1"),
     **_vintage("month_2"),
     **_vintage("month_3"),
@@ -57,7 +53,7 @@ VINTAGE = summed(
     delivery_count=f"count(*) filter (where {within()})",
 )
 
-NEWEST = f"""with {DATED}
+NEWEST = f"""with {DELIVERED}
 select
     case
         when kind = 'training_runs' then 'run records'
@@ -91,7 +87,7 @@ def _state(month: str) -> str:
 MATRIX = summed(
     table("sources_by_month"),
     "sources\nleft join states using (source_name)\nleft join quarantined using (source_name)",
-    before=f"""{DATED},
+    before=f"""{DELIVERED},
 booked as (
     select cells.source_name, usage_month, case when bool_or(costs.status <> 'final') then 'preliminary' else 'final' end as state
     from marts.fct_run_cell_costs as cells

@@ -3,10 +3,12 @@
 Issuing is somebody's act, never this code's.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from reports.door import Row
 from reports.errors import QuarterError
+from reports.model import answer
 from reports.publication import Publication
 from reports.quarter import Quarter, listed, month_name
 from reports.sections.sql import PRESENCE, account_names, within
@@ -62,7 +64,7 @@ def _expiring(publication: Publication, quarter: Quarter) -> tuple[str, ...]:
     )
 
 
-def _lacks(rows: list[Row], flag: str, what: str) -> list[str]:
+def _lacks(rows: Iterable[Row], flag: str, what: str) -> list[str]:
     """One sentence per payer that lacks something, its months named."""
     lacking: dict[str, list[str]] = {}
     for row in rows:
@@ -97,15 +99,14 @@ def require_data(publication: Publication, quarter: Quarter) -> None:
 
 def decide(publication: Publication, quarter: Quarter) -> Status:
     """The stamp and why. The counts are SQL; only their wording is made here."""
-    specs = [spec.of(quarter) for spec in (PRESENCE_OF_PAYERS, ROW_STATUS)]
-    if publication.missing("".join(spec.sql for spec in specs)):
+    payers, counts = (answer(publication, quarter, spec) for spec in (PRESENCE_OF_PAYERS, ROW_STATUS))
+    if payers.absent or counts.absent:
         return Status("draft", ("Which months are complete is not known: an older version published these data. Refresh once.",))
-    payers, counts = (publication.rows(spec.sql) for spec in specs)
     expiring = _expiring(publication, quarter)
-    gaps = _lacks(payers, "has_bill", "bill") + _lacks(payers, "has_carbon", "carbon publication")
+    gaps = _lacks(payers.rows, "has_bill", "bill") + _lacks(payers.rows, "has_carbon", "carbon publication")
     open_rows = []
     for book, words in (("cost", "Cost"), ("emissions", "Emission")):
-        months = [month_name(row["usage_month"]) for row in counts if row["book"] == book and row["preliminary_rows"]]
+        months = [month_name(row["usage_month"]) for row in counts.rows if row["book"] == book and row["preliminary_rows"]]
         if months:
             open_rows.append(f"{words} rows of {listed(months)} are preliminary.")
     if gaps:
