@@ -4,7 +4,7 @@ Which runs take them, and what their bounds are, is decided by the models (docs/
 """
 
 from reports.sections.sql import within
-from reports.sections.tables import chosen, table
+from reports.sections.tables import chosen
 
 FROM = "calibrated_from"
 # run-months whose watts are calibrated, each with the windows behind it; of two kinds of meters the one that the models take
@@ -27,7 +27,7 @@ WORDS = """max(window_count) || ' windows on ' || max(host_count) || ' hosts, '
     || ', spread ' || printf('%.1f', 100 * max(spread_w / busy_w)) || ' %'"""
 
 WATTS = chosen(
-    table("calibrated_watts"),
+    "calibrated_watts",
     f"""marts.fct_power_calibration
 where {within("valid_from_month")}
 qualify valid_from_month = max(valid_from_month) over (partition by accelerator_type, sdk_version, source_kind)""",

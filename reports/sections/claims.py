@@ -3,10 +3,10 @@
 Sensitivities and what-ifs only: nothing here is a figure of the book, and nothing is added up.
 """
 
-from reports.sections.tables import chosen, summed, table
+from reports.sections.tables import chosen, summed
 
 VENDOR_CLAIMS = chosen(
-    table("vendor_claims"),
+    "vendor_claims",
     """marts.rpt_vendor_claims
 left join (select claim_id, claimed_value_high, unit as claimed_unit, tested_by from marts.dim_vendor_claims) as claims
     using (claim_id)""",
@@ -14,19 +14,19 @@ left join (select claim_id, claimed_value_high, unit as claimed_unit, tested_by 
     left(claim_id, 1) desc, try_cast(regexp_extract(claim_id, '[0-9]+') as integer), claim_id""",
 )
 ARTICLE_FIGURES = chosen(
-    table("article_figures"),
+    "article_figures",
     "marts.dim_article_figures\nwhere recomputed_as is not null",
     "is_right nulls last, figure_id",
     stated_unit="unit",
 )
 PURCHASE_OPTIONS = chosen(
-    table("purchase_options"),
+    "purchase_options",
     "marts.rpt_purchase_options",
     "cost_per_run is null, workload_key, accelerator_type desc, region_id, cost_per_run, purchase_option",
     option_cost="cast(cost_per_run as decimal(38, 12))",
 )
 WHAT_IF_SPAN = summed(
-    table("what_if_span"),
+    "what_if_span",
     "marts.rpt_region_what_if",
     "workload_key, accelerator_type desc, provider_name",
     run_count="max(run_count)",
@@ -39,7 +39,7 @@ WHAT_IF_SPAN = summed(
     without_figure="count(*) filter (where what_if_location_based_kgco2e is null)",
 )
 WHAT_IF = chosen(
-    table("what_if_regions"),
+    "what_if_regions",
     "marts.rpt_region_what_if",
     "workload_key, accelerator_type desc, what_if_location_based_kgco2e nulls last, region_id",
     region_pue="pue_ratio",

@@ -2,7 +2,7 @@
 
 from reports.sections import calibration
 from reports.sections.sql import OBSERVED, ratio, within
-from reports.sections.tables import summed, table
+from reports.sections.tables import summed
 
 
 def _used(name: str) -> str:
@@ -13,7 +13,7 @@ def _used(name: str) -> str:
 
 # Compared are finished runs with a workload. `ended`: the quarter's, each with whether its pair has a finished run on both sides.
 WHAT_WAS_COMPARED = summed(
-    table("compared_runs"),
+    "compared_runs",
     """ended
 left join energy using (workload_key, accelerator_family)
 left join calibrations using (workload_key, accelerator_family)""",
@@ -71,7 +71,7 @@ def _cost(reasons: str) -> str:
 
 # what runs cost has the type that the bill names; a correction without use has none
 RESIDUAL_SHARES = summed(
-    table("residual_shares"),
+    "residual_shares",
     "accelerator_costs",
     before=f"""accelerator_costs as (
     select provider_name, billing_currency, 'not named' as accelerator_type, 'run' as reason, effective_cost

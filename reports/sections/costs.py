@@ -13,7 +13,7 @@ from reports.sections.sql import (
     wholes,
     within,
 )
-from reports.sections.tables import by, chosen, summed, table
+from reports.sections.tables import by, chosen, summed
 
 GROUPS = (("accelerator", "accelerator_type", "Accelerator"), ("team", "team", "Team"), ("model", "model_name", "Model"))
 
@@ -61,7 +61,7 @@ def _parts(of_run: str, of_rest: str) -> str:
 
 
 MONTHLY_COSTS = summed(
-    table("cost_by_month"),
+    "cost_by_month",
     "parts",
     "billing_currency, usage_month, is_total, part = 'no run', part",
     before=_parts("accelerator_family", "'no run'") + ")",
@@ -69,7 +69,7 @@ MONTHLY_COSTS = summed(
 )
 
 LARGEST_RUNS = chosen(
-    table("largest_runs"),
+    "largest_runs",
     """costs
 inner join marts.dim_training_runs as runs using (training_run_id)
 left join emissions using (training_run_id)
@@ -101,7 +101,7 @@ energy as (
 )
 
 WORK_WITHOUT_RESULT = summed(
-    table("work_by_outcome"),
+    "work_by_outcome",
     "parts",
     f"billing_currency, {OUTCOME_ORDER}",
     before=f"""parts as (
@@ -120,7 +120,7 @@ WORK_WITHOUT_RESULT = summed(
 )
 
 ATTRIBUTION = summed(
-    table("cost_by_evidence"),
+    "cost_by_evidence",
     f"marts.fct_training_run_costs\nwhere {within()}",
     run_count="count(distinct training_run_id)",
 )
@@ -131,7 +131,7 @@ def _step(part: str, total: str, only: str = "true") -> str:
 
 
 COST_WATERFALL = summed(
-    table("cost_waterfall"),
+    "cost_waterfall",
     "parts",
     f"billing_currency, {GROUP_ORDER}, part",
     before=f"""{_parts("'Runs on ' || accelerator_family", RESIDUAL_GROUP)}
@@ -145,7 +145,4 @@ COST_WATERFALL = summed(
     **by_period("effective_cost", "effective_cost"),
 )
 
-PREPAID = chosen(
-    table("prepaid"),
-    f"marts.fct_prepaid\n{account_names('payer_account_id', 'payer_account_name')}\nwhere {within()}",
-)
+PREPAID = chosen("prepaid", f"marts.fct_prepaid\n{account_names('payer_account_id', 'payer_account_name')}\nwhere {within()}")

@@ -1,7 +1,7 @@
 """Cost in the currencies of the bills, never added; and that of runs in the reporting currency beside them."""
 
 from reports.sections.sql import PARTS, parts_of, whole, within
-from reports.sections.tables import summed, table
+from reports.sections.tables import summed
 
 COSTS = {
     f"{part}_{measure}_cost": f"coalesce(sum({measure}_cost){only}, 0)"
@@ -9,7 +9,7 @@ COSTS = {
     for part, only in PARTS
 }
 BY_CURRENCY = summed(
-    table("totals_by_currency"),
+    "totals_by_currency",
     "parts",
     before=parts_of("costs", "provider_name, billing_currency, billed_cost, effective_cost"),
     total="billing_currency",
@@ -17,7 +17,7 @@ BY_CURRENCY = summed(
 )
 
 IN_REPORTING_CURRENCY = summed(
-    table("cost_in_reporting_currency"),
+    "cost_in_reporting_currency",
     "costs",
     "is_total, billing_currency, usage_month",
     before=f"""costs as (

@@ -7,7 +7,7 @@ docs/methodology/disclosure.md.
 from reports.model import Section, answered
 from reports.publication import Publication
 from reports.quarter import Quarter
-from reports.sections.tables import chosen, summed, table
+from reports.sections.tables import chosen, summed
 
 IN_ORDER = """case framework when 'ESRS-2023' then 1 when 'ESRS-2026' then 2 when 'IFRS-S2' then 3 when 'CDP' then 4
         when 'SB-253' then 5 when 'GRI' then 6 else 7 end"""
@@ -24,7 +24,7 @@ def _of(measure: str) -> str:
 
 
 BY_FRAMEWORK = summed(
-    table("datapoints_by_framework"),
+    "datapoints_by_framework",
     ROWS,
     f"min({IN_ORDER})",
     datapoint_count="count(*)",
@@ -34,7 +34,7 @@ BY_FRAMEWORK = summed(
     training_energy_mwh=_of("energy_facility"),
 )
 DATAPOINTS = chosen(
-    table("datapoints"),
+    "datapoints",
     ROWS,
     f"{IN_ORDER}, datapoints.position",
     datapoint="disclosure.datapoint",

@@ -12,7 +12,7 @@ from reports.sections.sql import (
     reconciled,
     within,
 )
-from reports.sections.tables import summed, table
+from reports.sections.tables import summed
 
 LOCATION, MARKET = "provider_total_location_based_kgco2e", "provider_total_market_based_kgco2e"
 CTES = f"{PRESENCE},\n{EMISSION_PARTS}"
@@ -29,14 +29,14 @@ def _by_way(*measures: str) -> dict[str, str]:
 
 
 BY_MONTH = summed(
-    table("emissions_by_month"),
+    "emissions_by_month",
     "presence\nleft join parts using (provider_name, payer_account_id, usage_month)",
     before=CTES,
     provider_model_versions="string_agg(distinct provider_model_version, ', ' order by provider_model_version)",
     **_by_way(LOCATION, MARKET),
 )
 BY_REGION = summed(
-    table("emissions_by_region"),
+    "emissions_by_region",
     "parts",
     before=EMISSION_PARTS,
     run_location_based_kgco2e=f"""case when count(*) = count({LOCATION})
@@ -55,7 +55,7 @@ def _step(part: str, total: str, only: str = OF_BOOK) -> str:
 
 
 WATERFALL = summed(
-    table("emissions_waterfall"),
+    "emissions_waterfall",
     "steps",
     f"{GROUP_ORDER}, part",
     before=f"""{CTES},
@@ -77,9 +77,9 @@ gaps as (
     **by_period(MARKET, "market_based_kgco2e", COMPLETE),
 )
 
-RESIDUAL_REASONS = summed(table("residual_reasons"), f"marts.fct_residual_emissions\nwhere {within()}", cell_count="count(*)")
+RESIDUAL_REASONS = summed("residual_reasons", f"marts.fct_residual_emissions\nwhere {within()}", cell_count="count(*)")
 BY_TEAM = summed(
-    table("emissions_by_team"),
+    "emissions_by_team",
     f"{of_runs('emissions')}\nwhere {within()}",
     run_months="count(*)",
     run_months_without_figure=f"count(*) - count({LOCATION})",
@@ -98,7 +98,7 @@ BY_SCOPE = "\n    union all\n".join(
     for n, (label, location, market) in enumerate(SCOPES)
 )
 TOTALS_TWICE = summed(
-    table("totals_twice"),
+    "totals_twice",
     "scopes\ninner join complete using (provider_name)",
     "provider_name, min(position)",
     before=f"""{CTES},

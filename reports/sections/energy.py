@@ -7,7 +7,7 @@ correlated, so they add; they are no confidence interval.
 from reports.model import TableSpec
 from reports.sections import calibration
 from reports.sections.sql import HOLDS_CHIPS, OBSERVED, OUTCOME_ORDER, of_runs, ratio, whole, within
-from reports.sections.tables import by, summed, table
+from reports.sections.tables import by, summed
 
 BASES = ("measured", "driver_power", "utilisation_model", "time_model")  # from the strongest to the weakest
 # run-months that held chips: of a tag on a disk alone no energy can be modelled
@@ -15,23 +15,23 @@ HELD = f"count(*) filter (where {HOLDS_CHIPS})"
 OF_QUARTER = f"{of_runs('energy')}\nwhere {within()}"
 
 
-def _of_run_months(spec: TableSpec, rows: str = OF_QUARTER, order: str = "", **made: str) -> TableSpec:
+def _of_run_months(asked: TableSpec | str, rows: str = OF_QUARTER, order: str = "", **made: str) -> TableSpec:
     """Energy of runs, with how many there are, and how many of their months have no figure or no chips."""
     counts = {
         "run_count": "count(distinct training_run_id)",
         "unknown_run_months": f"{HELD} - count(energy.facility_energy_kwh)",
         "unrecorded_run_months": f"count(*) filter (where not {HOLDS_CHIPS})",
     }
-    return summed(spec, rows, order, parts=HELD, **counts, **made)
+    return summed(asked, rows, order, parts=HELD, **counts, **made)
 
 
 BY_ACCELERATOR = _of_run_months(
-    table("energy_by_accelerator"),
+    "energy_by_accelerator",
     order="is_total, accelerator_family, accelerator_type",
     total="",
     having="count(*) > 0",
 )
-BY_MONTH = _of_run_months(table("energy_by_month"), total="usage_month")
+BY_MONTH = _of_run_months("energy_by_month", total="usage_month")
 
 
 def _weakest(column: str, *names: str) -> str:
@@ -40,7 +40,7 @@ def _weakest(column: str, *names: str) -> str:
 
 
 BY_BASIS = _of_run_months(
-    table("energy_by_basis"),
+    "energy_by_basis",
     f"{of_runs('energy')}\nleft join windows using (accelerator_type)\nwhere {within()}",
     "accelerator_family, accelerator_type",
     before=f"""{calibration.CALIBRATED},
@@ -83,7 +83,7 @@ where {within()}""",
 
 
 BY_OUTCOME = summed(
-    table("energy_by_outcome"),
+    "energy_by_outcome",
     "parts",
     OUTCOME_ORDER,
     before=f"""parts as (
@@ -96,4 +96,4 @@ BY_OUTCOME = summed(
     run_count="nullif(count(distinct training_run_id), 0)",
 )
 
-PUE = summed(table("pue"), f"{OF_QUARTER} and {HOLDS_CHIPS}", run_months="count(*)")
+PUE = summed("pue", f"{OF_QUARTER} and {HOLDS_CHIPS}", run_months="count(*)")

@@ -5,10 +5,10 @@ from reports.model import Section, answered
 from reports.publication import Publication
 from reports.quarter import Quarter
 from reports.sections import reference
-from reports.sections.tables import summed, table
+from reports.sections.tables import summed
 
 FACTOR_DIGEST = summed(
-    table("factor_digest"),
+    "factor_digest",
     "marts.dim_emission_factors",
     row_count="count(*)",
     factors_hash="""sha256(string_agg(

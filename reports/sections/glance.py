@@ -9,12 +9,12 @@ from reports.sections.coverage import COVERAGE_BY_SERVICE, COVERAGE_OF_THE_BILL
 from reports.sections.headlines import ON_THE_PAGE, WORDS
 from reports.sections.lost_work import LOST_WORK_BY_CAUSE
 from reports.sections.summary import sentences
-from reports.sections.tables import chosen, table
+from reports.sections.tables import chosen
 
 LABELS = "\n        ".join(f"when '{id}' then '{words['label']}'" for id, words in WORDS.items())
 # a figure that neither quarter has is no row: a provider without a split of Scope 3 has none in any
 OTHERS = chosen(
-    table("other_headlines"),
+    "other_headlines",
     f"""marts.rpt_quarterly_figures
 where quarter = '$quarter' and figure_id not in {ON_THE_PAGE} and (value is not null or prior_value is not null)""",
     f"list_position({list(WORDS)}, figure_id), unit",

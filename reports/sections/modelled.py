@@ -5,7 +5,7 @@ The engineering view is never added to the book. The two meet only in the reconc
 """
 
 from reports.sections.sql import HOLDS_CHIPS, account_names, of_runs, ratio, whole, within
-from reports.sections.tables import chosen, summed, table
+from reports.sections.tables import chosen, summed
 
 PROVIDER = "sum(runs_total) filter (where modelled_total is not null)"
 MODELLED = "sum(modelled_total) filter (where runs_total is not null)"
@@ -18,10 +18,10 @@ PAIRED = {
 }
 COMPARED = "marts.fct_reconciliation\nwhere method = 'modelled_vs_provider' and"
 
-BESIDE_PROVIDER = summed(table("modelled_beside_provider"), f"{COMPARED} {within()}", **PAIRED)
-RATIO_HISTORY = summed(table("modelled_ratio_by_month"), f"{COMPARED} usage_month >= $before and usage_month < $end", **PAIRED)
+BESIDE_PROVIDER = summed("modelled_beside_provider", f"{COMPARED} {within()}", **PAIRED)
+RATIO_HISTORY = summed("modelled_ratio_by_month", f"{COMPARED} usage_month >= $before and usage_month < $end", **PAIRED)
 CELLS = chosen(
-    table("modelled_vs_provider"),
+    "modelled_vs_provider",
     f"""marts.fct_reconciliation
 {account_names("payer_account_id", "payer_account_name")}
 {account_names("sub_account_id", "account_name")}
@@ -31,7 +31,7 @@ where method = 'modelled_vs_provider' and {within()}""",
 )
 
 BY_REGION = summed(
-    table("modelled_by_region"),
+    "modelled_by_region",
     f"""{of_runs("emissions_modelled")}
 inner join marts.fct_training_run_energy as energy using (training_run_id, usage_month)
 left join marts.dim_emission_factors as factors using (factor_id)
@@ -46,7 +46,7 @@ where {within()} and {HOLDS_CHIPS}""",
 )
 
 FACTORS = chosen(
-    table("factors"),
+    "factors",
     "used\ninner join marts.dim_emission_factors using (factor_id)",
     before=f"""used as (
     select factor_id, max(factor_age_years) as factor_age_years,

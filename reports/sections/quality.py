@@ -4,7 +4,7 @@ from reports.model import Table
 from reports.publication import Publication
 from reports.quarter import Quarter, listed
 from reports.sections.sql import MASSES, within
-from reports.sections.tables import chosen, summed, table
+from reports.sections.tables import chosen, summed
 
 # the build a publication holds is the last one begun; its clock times stay out of the page
 THIS_BUILD = "(select build_id from ops.builds order by started_at desc, build_id desc limit 1)"
@@ -42,7 +42,7 @@ def _vintage(month: str) -> dict[str, str]:
 
 
 VINTAGE = summed(
-    table("vintage"),
+    "vintage",
     "delivered",
     before=DELIVERED,
     **_vintage("month_1"),
@@ -85,7 +85,7 @@ def _state(month: str) -> str:
 
 
 MATRIX = summed(
-    table("sources_by_month"),
+    "sources_by_month",
     "sources\nleft join states using (source_name)\nleft join quarantined using (source_name)",
     before=f"""{DELIVERED},
 booked as (
@@ -123,7 +123,7 @@ sources as (
     quarantined_rows="coalesce(max(quarantined.row_count), 0)",
 )
 
-GATES = chosen(table("gates"), f"ops.gate_results\nwhere build_id = {THIS_BUILD}", "passed, gate")
+GATES = chosen("gates", f"ops.gate_results\nwhere build_id = {THIS_BUILD}", "passed, gate")
 
 
 def gates_line(table: Table) -> str:
@@ -142,9 +142,9 @@ def _in_words(gate: str) -> str:
     return gate.rpartition(".")[2].removeprefix("assert_").replace("_", " ")
 
 
-CONFLICTS = chosen(table("conflicts"), "marts.fct_run_conflicts")
+CONFLICTS = chosen("conflicts", "marts.fct_run_conflicts")
 QUARANTINE = chosen(
-    table("quarantine"),
+    "quarantine",
     "marts.fct_quarantine",
     "source_name, reason, source_object, row_number nulls first, column_name nulls first, value nulls first",
 )
@@ -157,7 +157,7 @@ def _side(amount: str) -> str:
 
 
 CONSERVATION = summed(
-    table("conservation"),
+    "conservation",
     f"""marts.fct_reconciliation
 left join billed using (unit_or_currency)
 left join book using (source_name, payer_account_id, usage_month, provider_model_version)

@@ -11,7 +11,7 @@ from reports.model import Section, answer
 from reports.page.numbers import grouped
 from reports.publication import Publication
 from reports.quarter import Quarter
-from reports.sections.tables import chosen, table
+from reports.sections.tables import chosen
 
 CAUSES = {
     "code": "Code",
@@ -24,7 +24,7 @@ CAUSES = {
 DELTAS = ",\n        ".join(f"max(delta) filter (where cause = '{cause}') as {cause}_delta" for cause in CAUSES)
 # A figure is a row once any part of it moved, or was or became unknown. `was` is the value as published, `is` as known now.
 RESTATED = chosen(
-    table("restated"),
+    "restated",
     "compared\nwhere known_now is distinct from was",
     before=f"""compared as (
     select report_id, datapoint_id, max(before) filter (where cause = 'code') as was,

@@ -12,7 +12,7 @@ from reports.model import answer
 from reports.publication import Publication
 from reports.quarter import Quarter, listed, month_name
 from reports.sections.sql import PRESENCE, account_names, within
-from reports.sections.tables import chosen, summed, table
+from reports.sections.tables import chosen, summed
 
 
 @dataclass(frozen=True)
@@ -25,11 +25,9 @@ class Status:
 
 
 NOT_ISSUED = "Every figure is final; the report has not been issued."
-PRESENCE_OF_PAYERS = chosen(
-    table("presence"), f"presence\n{account_names('payer_account_id', 'payer_account_name')}", before=PRESENCE
-)
+PRESENCE_OF_PAYERS = chosen("presence", f"presence\n{account_names('payer_account_id', 'payer_account_name')}", before=PRESENCE)
 ROW_STATUS = summed(
-    table("row_status"),
+    "row_status",
     "rows_of_both",
     before=f"""rows_of_both as (
     select 'cost' as book, usage_month, status from marts.fct_training_run_costs where {within()}

@@ -101,12 +101,13 @@ def by(id: str, name: str, group: str, label: str) -> TableSpec:
     return replace(spec, id=f"{spec.id}_{name}", title=f"{spec.title} {name}", columns=(Column(group, label), *spec.columns))
 
 
-def chosen(spec: TableSpec, rows: str, order: str = "", /, *, before: str = "", **made: str) -> TableSpec:
-    """The table of some rows, which are a FROM clause and what follows it. In the order of the row's names, if in no other.
+def chosen(asked: TableSpec | str, rows: str, order: str = "", /, *, before: str = "", **made: str) -> TableSpec:
+    """A table, or the declared one of an id, as some rows: a FROM clause and what follows it. In the order of its key if in no other.
 
     `made` are expressions for columns that the rows do not have by that name, and for others that only drawings read; `before`
     are common table expressions.
     """
+    spec = table(asked) if isinstance(asked, str) else asked
     names = [*spec.row_key, *(column.key for column in spec.columns)]
     columns = {name: made.get(name, name) for name in dict.fromkeys((*names, *made))}
     shown = ",\n    ".join(name if name == expression else f"{expression} as {name}" for name, expression in columns.items())
@@ -115,7 +116,7 @@ def chosen(spec: TableSpec, rows: str, order: str = "", /, *, before: str = "", 
 
 
 def summed(
-    spec: TableSpec,
+    asked: TableSpec | str,
     rows: str,
     order: str = "",
     /,
@@ -126,10 +127,11 @@ def summed(
     having: str = "",
     **made: str,
 ) -> TableSpec:
-    """The table of sums over some rows: one for each combination of its texts, and where `total` is given of those texts alone.
+    """A table as sums over some rows: one for each combination of its texts, and where `total` is given of those texts alone.
 
     A measure that is not made is the sum of its parts, null when any of them is. `parts` counts those that there should be.
     """
+    spec = table(asked) if isinstance(asked, str) else asked
     added = {column.key: whole(column.key, parts) for column in spec.columns if column.kind in ADDED}
     group = "all"
     if total is not None:

@@ -8,7 +8,7 @@ from reports.publication import Publication
 from reports.quarter import Quarter
 from reports.sections import compared
 from reports.sections.charts import ratio_chart
-from reports.sections.tables import chosen, table
+from reports.sections.tables import chosen
 
 TITLE = "Trainium and TPU side by side"
 KPIS = {
@@ -33,13 +33,13 @@ MEASURE = f"case kpi {WHEN} end"
 POSITION = f"list_position({list(KPIS)}, kpi)"  # in reading order
 
 VERDICTS = chosen(
-    table("verdicts"),
+    "verdicts",
     f"marts.rpt_trainium_vs_tpu\nwhere {WINDOWS} and kpi = '{PRIMARY}' and (window_start = $start or pair_count > 0)",
     "workload_key, window_start desc",
     span=SPAN,
 )
 MODELLED_VERDICTS = chosen(
-    table("modelled_verdicts"),
+    "modelled_verdicts",
     f"""marts.rpt_trainium_vs_tpu
 where {YEAR} and factor_view = 'chip' and pair_count > 0
     and kpi in ('energy_kwh_per_million_tokens', 'location_based_gco2e_per_million_tokens')""",
@@ -47,27 +47,27 @@ where {YEAR} and factor_view = 'chip' and pair_count > 0
     measure=MEASURE,
 )
 BY_KPI = chosen(
-    table("verdicts_by_kpi"),
+    "verdicts_by_kpi",
     f"marts.rpt_trainium_vs_tpu\nwhere {WINDOWS} and (window_start = $start or pair_count > 0)",
     f"workload_key, {POSITION}, factor_view, window_start desc",
     measure=MEASURE,
     span=SPAN,
 )
 STRATA = chosen(
-    table("comparison_strata"),
+    "comparison_strata",
     f"marts.rpt_comparison_strata\nwhere {WINDOWS} and kpi = '{PRIMARY}'",
     "workload_key, window_start desc, trainium_accelerator_type, trainium_region_id, tpu_accelerator_type, tpu_region_id",
     span=SPAN,
 )
 SENSITIVITIES = chosen(
-    table("comparison_sensitivities"),
+    "comparison_sensitivities",
     f"marts.rpt_comparison_sensitivities\nwhere {YEAR}",
     f"workload_key, {POSITION}, setting",
     measure=MEASURE,
 )
-BREAK_EVEN = chosen(table("break_even"), "marts.rpt_break_even\nwhere saving_per_run > 0", "workload_key, from_family")
+BREAK_EVEN = chosen("break_even", "marts.rpt_break_even\nwhere saving_per_run > 0", "workload_key, from_family")
 PAIRS = chosen(
-    table("pair_ratios"),
+    "pair_ratios",
     f"marts.rpt_comparison_pairs\nwhere {YEAR} and factor_view = 'chip' and setting = ''",
     f"workload_key, {POSITION}, pair_key",
     measure=MEASURE,
