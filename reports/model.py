@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from decimal import Decimal
 from itertools import takewhile
-from typing import Protocol
 from urllib.parse import quote
 
 from reports.door import Row
 from reports.publication import Publication
+from reports.quarter import Quarter
+from reports.window import Window
 
 TEXT_KINDS = frozenset({"text", "code", "state", "month", "date", "time", "flag", "digest"})
 
@@ -44,13 +45,7 @@ class Column:
         return self.unit or units.get(self.kind, "")
 
 
-class Span(Protocol):
-    """A quarter, or any two dates: what fills the marks of a query."""
-
-    @property
-    def name(self) -> str: ...
-
-    def fill(self, text: str) -> str: ...
+Span = Quarter | Window  # what fills the marks of a query
 
 
 @dataclass(frozen=True)

@@ -102,9 +102,8 @@ def _with_code(text: str) -> Markup:
 
 def _placed(table: Table) -> dict[str, Any]:
     """A table where it belongs, or what is there of one that is an appendix."""
-    if not table.is_long:
-        return {"table": layout.page_table(table), "of": table, "appendix": ""}
-    return {"table": layout.excerpt(table), "of": table, "appendix": table.code}
+    laid_out = layout.excerpt(table) if table.is_long else layout.page_table(table)
+    return {"table": laid_out, "of": table, "appendix": table.code if table.is_long else ""}
 
 
 def _digests(tables: list[Table]) -> list[tuple[Table, str]]:

@@ -102,7 +102,7 @@ def by(id: str, name: str, group: str, label: str) -> TableSpec:
 
 
 def chosen(asked: TableSpec | str, rows: str, order: str = "", /, *, before: str = "", **made: str) -> TableSpec:
-    """A table, or the declared one of an id, as some rows: a FROM clause and what follows it. In the order of its key if in no other.
+    """A table, or the declared one of an id, as some rows: a FROM clause and what follows it. By its key if no order is given.
 
     `made` are expressions for columns that the rows do not have by that name, and for others that only drawings read; `before`
     are common table expressions.
