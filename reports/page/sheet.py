@@ -30,8 +30,8 @@ def power_of_ten(value: float | None) -> str:
     return f"{mantissa} × 10{str(int(exponent)).translate(SUPERSCRIPT)}"
 
 
-def number(value: Any, places: int = 1) -> str:
-    return EN_DASH if value is None else grouped(Decimal(str(value)), places)
+def number(value: Any) -> str:
+    return EN_DASH if value is None else grouped(Decimal(str(value)), 1)
 
 
 def plain_rows(rows: "list[Row]") -> "list[dict[str, str | None]]":
