@@ -58,6 +58,7 @@ where model_name is not null
 group by model_name, accelerator_type, provider_name, region_id
 order by model_name, accelerator_type, provider_name, region_id"""
 
+QUERIES = {"energy": ENERGY, "runs": ATTEMPTS, "hardware": HARDWARE}
 CALIBRATED = f"""with {calibration.CALIBRATED}
 select runs.model_name, {calibration.WORDS} as words
 from calibrated
@@ -121,11 +122,11 @@ class Sheet:
 def sheets(publication: Publication) -> list[Sheet]:
     """A sheet per model of the publication, by name."""
     (build,) = publication.rows(BUILD)
-    found = {name: _by_model(publication.rows(sql)) for name, sql in (("e", ENERGY), ("a", ATTEMPTS), ("h", HARDWARE))}
+    found = {name: _by_model(publication.rows(sql)) for name, sql in QUERIES.items()}
     windows = {row["model_name"]: row["words"] for row in publication.rows_if_there(CALIBRATED)}
     return [
-        Sheet(model, build, rows, found["a"].get(model, []), found["h"].get(model, []), windows.get(model, ""))
-        for model, rows in found["e"].items()
+        Sheet(model, build, rows, found["runs"].get(model, []), found["hardware"].get(model, []), windows.get(model, ""))
+        for model, rows in found["energy"].items()
     ]
 
 
