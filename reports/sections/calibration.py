@@ -21,10 +21,17 @@ CALIBRATED = """calibrated as (
         order by watts.unmetered_share, watts.window_count desc, watts.source_kind
     ) = 1
 )"""
-# over a group of them: 412 windows on 4 hosts, 2026-03-02 to 2026-08-30, spread 3.1 %
-WORDS = """max(window_count) || ' windows on ' || max(host_count) || ' hosts, '
-    || strftime(min(first_measured_at), '%Y-%m-%d') || ' to ' || strftime(max(last_measured_at), '%Y-%m-%d')
-    || ', spread ' || printf('%.1f', 100 * max(spread_w / busy_w)) || ' %'"""
+
+
+def windows_by(names: str, rows: str) -> str:
+    """By group of such run-months, their windows in words: 412 windows on 4 hosts, 2026-03-02 to 2026-08-30, spread 3.1 %."""
+    return f"""select {names}, max(window_count) || ' windows on ' || max(host_count) || ' hosts, '
+        || strftime(min(first_measured_at), '%Y-%m-%d') || ' to ' || strftime(max(last_measured_at), '%Y-%m-%d')
+        || ', spread ' || printf('%.1f', 100 * max(spread_w / busy_w)) || ' %' as {FROM}
+    from calibrated
+    {rows}
+    group by {names}"""
+
 
 WATTS = chosen(
     "calibrated_watts",

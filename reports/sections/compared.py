@@ -11,6 +11,7 @@ def _used(name: str) -> str:
     return f"string_agg(distinct {words}, ', ' order by {words}) filter (where facility_energy_kwh is not null) as {name}"
 
 
+OF_TYPE = "workload_key, accelerator_family, calibrated.accelerator_type"
 # Compared are finished runs with a workload. `ended`: the quarter's, each with whether its pair has a finished run on both sides.
 WHAT_WAS_COMPARED = summed(
     "compared_runs",
@@ -32,15 +33,11 @@ ended as (
 ),
 {calibration.CALIBRATED},
 windows as (
-    select workload_key, accelerator_family, calibrated.accelerator_type, {calibration.WORDS} as words
-    from calibrated
-    inner join ended using (training_run_id)
-    where is_compared
-    group by workload_key, accelerator_family, calibrated.accelerator_type
+    {calibration.windows_by(OF_TYPE, "inner join ended using (training_run_id) where is_compared")}
 ),
 calibrations as (
     select workload_key, accelerator_family,
-        string_agg(accelerator_type || ': ' || words, '; ' order by accelerator_type) as {calibration.FROM}
+        string_agg(accelerator_type || ': ' || {calibration.FROM}, '; ' order by accelerator_type) as {calibration.FROM}
     from windows
     group by workload_key, accelerator_family
 ),

@@ -45,10 +45,7 @@ BY_BASIS = _of_run_months(
     "accelerator_family, accelerator_type",
     before=f"""{calibration.CALIBRATED},
 windows as (
-    select accelerator_type, {calibration.WORDS} as {calibration.FROM}
-    from calibrated
-    where {within()}
-    group by accelerator_type
+    {calibration.windows_by("accelerator_type", f"where {within()}")}
 )""",
     reserved_chip_hours="sum(reserved_chip_hours)",
     observed_chip_hours=f"cast({OBSERVED} as decimal(38, 9))",
