@@ -23,13 +23,11 @@ RESIDUAL_GROUP = """case
         when reason in ('tax', 'support', 'credit', 'refund') then 'Tax, support, credits'
         else 'Unallocated'
     end"""
-# places in reading order, of a group of rows: GROUP BY ALL takes no other expression of its names
+# Places of groups in reading order. With GROUP BY ALL an expression has to be an aggregate; all rows of a group have the same.
 GROUP_ORDER = """min(case part
         when 'Idle' then 2 when 'Commitments' then 3 when 'Other services' then 4 when 'Unallocated' then 5
         when 'Tax, support, credits' then 6 when 'Quarantined' then 7 when 'Provider total' then 8 else 1
     end)"""
-
-
 OUTCOME_ORDER = """min(case outcome
         when 'succeeded' then 1 when 'running' then 2 when 'stopped' then 3 when 'failed' then 4 when 'interrupted' then 5
         when 'idle reserve' then 7 when 'idle' then 7 when 'unused commitment' then 8 when 'named by no record' then 9
@@ -101,8 +99,8 @@ def by_period(amount: str, name: str, known: str = "true") -> dict[str, str]:
 
 
 # CTEs that end in `presence`: every payer that a configured source has ever had, and every payer of this or the last quarter, x
-# every month of the quarter, with its bill and its carbon; a source that has delivered nothing so far means a payer nobody
-# knows yet.
+# every month of the quarter, with its bill and its carbon; a source that has delivered nothing so far means a payer that is not
+# known yet.
 # A month whose carbon export was delivered empty is published: no emissions is an answer.
 PRESENCE = """books as (
     select distinct provider_name, payer_account_id, source_name, usage_month,

@@ -40,7 +40,6 @@ ROW_STATUS = summed(
     },
 )
 
-
 EXPIRING = f"""select valid_to, max(factor_age_years) as factor_age_years,
     string_agg(distinct region_id, ', ' order by region_id) as regions
 from marts.fct_training_run_emissions_modelled

@@ -25,8 +25,6 @@ KPIS = {
 PRIMARY = "cost_per_run_to_target"
 SPAN = "case when window_start = $start then 'quarter' else 'four quarters' end"
 WINDOWS = "window_end = $end and window_start in ($start, cast($end - interval 1 year as date))"
-
-
 YEAR = "window_end = $end and window_start = cast($end - interval 1 year as date)"  # the four quarters to the end of this
 WHEN = " ".join(f"when '{key}' then '{words}'" for key, words in KPIS.items())
 MEASURE = f"case kpi {WHEN} end"
