@@ -24,15 +24,11 @@ RESIDUAL_GROUP = """case
         else 'Unallocated'
     end"""
 # Places of groups in reading order. With GROUP BY ALL an expression has to be an aggregate; all rows of a group have the same.
-GROUP_ORDER = """min(case part
-        when 'Idle' then 2 when 'Commitments' then 3 when 'Other services' then 4 when 'Unallocated' then 5
-        when 'Tax, support, credits' then 6 when 'Quarantined' then 7 when 'Provider total' then 8 else 1
-    end)"""
-OUTCOME_ORDER = """min(case outcome
-        when 'succeeded' then 1 when 'running' then 2 when 'stopped' then 3 when 'failed' then 4 when 'interrupted' then 5
-        when 'idle reserve' then 7 when 'idle' then 7 when 'unused commitment' then 8 when 'named by no record' then 9
-        when 'no records kept' then 10 else 6
-    end)"""
+GROUPS = ["Idle", "Commitments", "Other services", "Unallocated", "Tax, support, credits", "Quarantined", "Provider total"]
+GROUP_ORDER = f"min(coalesce(list_position({GROUPS}, part), 0))"  # those of runs come first
+OUTCOMES = ["succeeded", "running", "stopped", "failed", "interrupted", "unknown", "idle reserve", "idle", "unused commitment"]
+OUTCOMES += ["named by no record", "no records kept"]
+OUTCOME_ORDER = f"min(coalesce(list_position({OUTCOMES}, outcome), {OUTCOMES.index('unknown') + 1}))"
 # chip-hours with telemetry
 OBSERVED = "sum(cast(telemetry_coverage_ratio as decimal(10, 9)) * cast(reserved_chip_hours as decimal(20, 9)))"
 
