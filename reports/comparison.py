@@ -5,21 +5,19 @@ is computed here. No clock: the default span follows from the publication.
 """
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
 from reports import REPORT_FORMAT
-from reports.door import Row
 from reports.errors import PublicationError, WindowError
 from reports.model import Section, Table, TableSpec, answered
-from reports.page import comparison as page
-from reports.page import records, words
+from reports.page import html, records, words
 from reports.publication import Publication, open_publication
 from reports.quarterly import code_digest
-from reports.sections import claims
-from reports.sections.asked_dates import side_by_side
+from reports.sections import asked_dates, claims, verdicts
 from reports.sections.reference import BUILD
 from reports.statements import report_statements, standing_alone
 from reports.window import Window, months_before
@@ -76,33 +74,20 @@ def _window(publication: Publication, start: date | None, end: date | None) -> W
     return window
 
 
-@dataclass(frozen=True)
-class _Asking:
-    """A publication that is asked about one window."""
-
-    publication: Publication
-    statements: Mapping[str, str]
-    window: Window
-
-    def alone(self, sql: str) -> str:
-        return standing_alone(sql, self.statements, self.window)
-
-    def query(self, text: str) -> tuple[Row, ...]:
-        """Its rows; none where the publication has not what it asks for."""
-        sql = self.alone(self.window.fill(text))
-        return () if self.publication.missing(sql) else tuple(self.publication.rows(sql))
-
-    def tables(self, *specs: TableSpec) -> dict[str, Table]:
-        """Tables of the quarterly report, about the window."""
-        return answered(self.publication, self.window, *specs, query=self.alone)
-
-
-def _sections(asking: _Asking) -> list[Section]:
+def _sections(publication: Publication, statements: Mapping[str, str], window: Window) -> list[Section]:
     """In reading order, each table with its reference code: T2.1 is the first of section 2."""
+
+    def alone(sql: str) -> str:
+        return standing_alone(sql, statements, window)
+
+    def tables(*specs: TableSpec) -> dict[str, Table]:
+        return answered(publication, window, *specs, query=alone)
+
+    apart = publication.rows_if_there(alone(window.fill(asked_dates.words_of_dates(verdicts.DISAGREEMENT))))
     sections = (
-        side_by_side(asking.tables, asking.query),
-        Section("claims", claims.TITLE, claims.LEAD, tuple(asking.tables(*claims.TABLES).values())),
-        Section("evidence", "Evidence", "", tuple(asking.tables(BUILD).values())),
+        verdicts.side_by_side(tables(*asked_dates.SPECS), asked_dates.LEAD, apart, ""),
+        Section("claims", claims.TITLE, claims.LEAD, tuple(tables(*claims.TABLES).values())),
+        Section("evidence", "Evidence", "", tuple(tables(BUILD).values())),
     )
     return [
         replace(section, tables=tuple(replace(table, code=f"T{n}.{m}") for m, table in enumerate(section.tables, 1)))
@@ -112,8 +97,7 @@ def _sections(asking: _Asking) -> list[Section]:
 
 def _counts(tables: Mapping[str, Table], id: str) -> dict[str, int]:
     rows = tables[id].rows if id in tables else ()
-    found = [str(row["verdict"]) for row in rows]
-    return {verdict: found.count(verdict) for verdict in sorted(set(found))}
+    return dict(sorted(Counter(str(row["verdict"]) for row in rows).items()))
 
 
 def render(published: Path, start: date | None, end: date | None, out: Path, *, organisation: str) -> Comparison:
@@ -125,7 +109,7 @@ def render(published: Path, start: date | None, end: date | None, out: Path, *, 
                 f"{published} has no statement of {', '.join(lacking)}: run `trainledger refresh` with this version."
             )
         window = _window(publication, start, end)
-        sections = _sections(_Asking(publication, statements, window))
+        sections = _sections(publication, statements, window)
     record: dict[str, object] = {
         "report": "comparison",
         "format": REPORT_FORMAT,
@@ -140,7 +124,7 @@ def render(published: Path, start: date | None, end: date | None, out: Path, *, 
     tables = [table for section in sections for table in section.tables]
     records.write_tables(folder / "tables", tables)
     records.write_file(folder / "comparison.json", json.dumps(record, ensure_ascii=False, indent=1) + "\n")
-    records.write_file(folder / "comparison.html", page.html(record, window, sections))
+    records.write_file(folder / "comparison.html", html.comparison(record, window, sections))
     by_id = {table.id: table for table in tables}
     return Comparison(
         folder / "comparison.html",

@@ -1,7 +1,6 @@
 """The order of a quarterly report: which sections there are, and what is in each.
 
-A chapter is a function of a publication, a quarter and its headline figures. A table that the publication does not have is left
-out, and so is a chapter without anything to show.
+A table that the publication does not have is left out, and so is a chapter without anything to show; a new chapter is one line.
 """
 
 from collections.abc import Callable, Iterable
@@ -29,7 +28,7 @@ from reports.sections import (
 )
 from reports.sections.charts import Charts, cost_and_energy_charts, emission_charts
 
-Chapter = Callable[[Publication, Quarter, list[Figure]], Section]
+Tables = dict[str, Table]
 
 WENT = (
     *(costs.grouped_costs(*group) for group in costs.GROUPS),
@@ -48,42 +47,31 @@ WENT = (
     costs.ATTRIBUTION,
     costs.PREPAID,
 )
+QUALITY = (
+    *(quality.MATRIX, status.PRESENCE_OF_PAYERS, status.ROW_STATUS, quality.CONSERVATION),
+    calibration.WATTS,
+    *(quality.GATES, quality.CONFLICTS, quality.QUARANTINE),
+)
 
 
-def chapter(
-    id: str, title: str, *specs: TableSpec, lead: str = "", charts: Callable[[dict[str, Table]], Charts] | None = None
-) -> Chapter:
-    """A chapter of tables with the charts drawn of them."""
+def sections(
+    publication: Publication,
+    quarter: Quarter,
+    figures: list[Figure],
+    policy: Policy | None = None,
+    issue: Issue | None = None,
+) -> list[Section]:
+    """Everything below the cover strip, in reading order, with reference codes: T3.2 is a table of section 3, A2 an appendix."""
 
-    def section(publication: Publication, quarter: Quarter, figures: list[Figure]) -> Section:
+    def chapter(
+        id: str, title: str, *specs: TableSpec, lead: str = "", charts: Callable[[Tables], Charts] | None = None
+    ) -> Section:
         tables = answered(publication, quarter, *specs)
         return Section(id, title, lead, tuple(tables.values()), charts(tables) if charts else {})
 
-    return section
-
-
-def _side_by_side(publication: Publication, quarter: Quarter, figures: list[Figure]) -> Section:
-    return verdicts.section(publication, quarter)
-
-
-def _quality(publication: Publication, quarter: Quarter, figures: list[Figure]) -> Section:
-    """The checks in one line, what failed named in it; then what arrived, what is quarantined, what disagrees."""
-    made = chapter(
-        "quality",
-        "Quality",
-        *(quality.MATRIX, status.PRESENCE_OF_PAYERS, status.ROW_STATUS, quality.CONSERVATION),
-        calibration.WATTS,
-        *(quality.GATES, quality.CONFLICTS, quality.QUARANTINE),
-    )(publication, quarter, figures)
-    gates = next((table for table in made.tables if table.id == quality.GATES.id), None)
-    return replace(made, lead=quality.gates_line(gates) if gates else "")
-
-
-def chapters(policy: Policy | None, issue: Issue | None) -> tuple[Chapter, ...]:
-    """In reading order; a new chapter is one line."""
-    return (
-        glance.section,
-        _side_by_side,
+    in_order = (
+        glance.section(publication, quarter, figures),
+        verdicts.section(publication, quarter),
         chapter(
             "where_it_went",
             "Where it went",
@@ -103,32 +91,23 @@ def chapters(policy: Policy | None, issue: Issue | None) -> tuple[Chapter, ...]:
             "shown beside the book, hatched, and is never part of it.",
             charts=emission_charts,
         ),
-        datapoints.section,
-        _quality,
-        lambda publication, quarter, figures: restatements.section(publication, quarter, policy, issue),
+        datapoints.section(publication, quarter),
+        _led_by_gates(chapter("quality", "Quality", *QUALITY)),
+        restatements.section(publication, quarter, policy, issue),
         chapter(
             "methods",
             "Methods and factors",
             *(modelled.FACTORS, energy.PUE, reference.CATALOGUE, reference.PRICES, reference.REGIONS),
         ),
-        lambda publication, quarter, figures: evidence.section(publication, quarter, issue),
+        evidence.section(publication, quarter, issue),
     )
+    return list(_coded(one for one in in_order if one.tables or one.absent or one.sentences or one.lead))
 
 
-def _has_something(section: Section) -> bool:
-    return bool(section.tables or section.absent or section.sentences or section.lead)
-
-
-def sections(
-    publication: Publication,
-    quarter: Quarter,
-    figures: list[Figure],
-    policy: Policy | None = None,
-    issue: Issue | None = None,
-) -> list[Section]:
-    """Everything below the cover strip, in reading order, with reference codes: T3.2 is a table of section 3, A2 an appendix."""
-    shown = [made for chapter in chapters(policy, issue) if _has_something(made := chapter(publication, quarter, figures))]
-    return list(_coded(shown))
+def _led_by_gates(section: Section) -> Section:
+    """The checks in one line, what failed named in it; then what arrived, what is quarantined, what disagrees."""
+    lines = [quality.gates_line(table) for table in section.tables if table.id == quality.GATES.id]
+    return replace(section, lead="".join(lines))
 
 
 def _coded(sections: Iterable[Section]) -> Iterable[Section]:

@@ -73,6 +73,12 @@ def time_limit(connection: duckdb.DuckDBPyConnection, seconds: float | None) -> 
         watcher.join()
 
 
+def rows_of(cursor: duckdb.DuckDBPyConnection) -> list[Row]:
+    """The whole answer of a query."""
+    names = [column[0] for column in cursor.description]
+    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
 class Door:
     """A locked connection, and how much time is left for what is asked of it."""
 

@@ -4,7 +4,7 @@ Issuing is an act of two people. This module keeps its words; the act itself, it
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Any, Self
 
@@ -19,12 +19,7 @@ class Policy:
     approved_by: tuple[str, ...] = ()
 
     def record(self) -> dict[str, object]:
-        return {
-            "restatement_threshold": str(self.restatement_threshold),
-            "base_year": self.base_year,
-            "prepared_by": self.prepared_by,
-            "approved_by": list(self.approved_by),
-        }
+        return {**asdict(self), "restatement_threshold": str(self.restatement_threshold)}
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> Self:

@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from decimal import Decimal
 from itertools import takewhile
-from typing import Protocol
 from urllib.parse import quote
 
 from reports.door import Row
 from reports.publication import Publication
+from reports.quarter import Quarter
+from reports.window import Window
 
 TEXT_KINDS = frozenset({"text", "code", "state", "month", "date", "time", "flag", "digest"})
 
@@ -44,13 +45,7 @@ class Column:
         return self.unit or units.get(self.kind, "")
 
 
-class Span(Protocol):
-    """A quarter, or any two dates: what fills the marks of a query."""
-
-    @property
-    def name(self) -> str: ...
-
-    def fill(self, text: str) -> str: ...
+Span = Quarter | Window  # what fills the marks of a query
 
 
 @dataclass(frozen=True)
@@ -74,9 +69,6 @@ class TableSpec:
     def row_key(self) -> tuple[str, ...]:
         names = [column.key for column in takewhile(lambda column: column.is_text, self.columns)]
         return self.key or tuple(sorted(names, key=lambda name: name != "billing_currency"))
-
-    def answered_by(self, sql: str) -> "TableSpec":
-        return replace(self, sql=sql)
 
     def of(self, span: Span) -> "TableSpec":
         fill = span.fill
@@ -188,7 +180,7 @@ def answer(publication: Publication, span: Span, spec: TableSpec, query: Callabl
     `query` makes another query of the filled one.
     """
     asked = spec.of(span)
-    asked = asked.answered_by(query(asked.sql))
+    asked = replace(asked, sql=query(asked.sql))
     if publication.missing(asked.sql):
         return Table(asked, absent="not part of this publication", quarter=span.name)
     return Table(asked, tuple(publication.rows(asked.sql)), quarter=span.name)

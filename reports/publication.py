@@ -14,7 +14,7 @@ from typing import Any
 import duckdb
 
 from reports import door
-from reports.door import Door, Row
+from reports.door import Door, Row, rows_of
 from reports.errors import PublicationError
 
 
@@ -36,9 +36,11 @@ class Publication:
         """Run a query. Every query in this folder names its order, so that a page never depends on threads."""
         if self._door:
             return self._door.rows(sql, is_plain=False)
-        cursor = self._connection.execute(sql)
-        names = [column[0] for column in cursor.description]
-        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+        return rows_of(self._connection.execute(sql))
+
+    def rows_if_there(self, sql: str) -> list[Row]:
+        """The same; none where the file does not have what the query asks for."""
+        return [] if self.missing(sql) else self.rows(sql)
 
     def arrow(self, sql: str) -> Any:
         """The answer to a query as an Arrow table, with its exact types."""

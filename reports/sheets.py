@@ -11,7 +11,7 @@ from pathlib import Path
 from reports.errors import ModelError, PublicationError
 from reports.page import records, sheet
 from reports.publication import open_publication
-from reports.sections.model_sheets import ATTEMPTS, BOUNDARIES, ENERGY, FILED, HARDWARE, Sheet, sheets
+from reports.sections.model_sheets import BOUNDARIES, FILED, QUERIES, Sheet, sheets
 
 FORMAT = 1
 PLAIN = re.compile(r"[a-z0-9]([a-z0-9._-]{0,62}[a-z0-9])?")
@@ -33,7 +33,7 @@ def file_name(model: str) -> str:
 def render_sheets(published: Path, out: Path, *, organisation: str, model: str | None = None) -> list[Path]:
     """Write the sheet of one model, or of all, into a folder. Returns the pages."""
     with open_publication(published) as publication:
-        if missing := publication.missing(f"{ENERGY} {ATTEMPTS} {HARDWARE}"):
+        if missing := publication.missing(" ".join(QUERIES.values())):
             raise PublicationError(f"There are no sheets of models: {missing}. Run `trainledger refresh` first.")
         found = sheets(publication)
     if model is not None:
@@ -71,6 +71,6 @@ def _json(one: Sheet, organisation: str) -> str:
         "runs": sheet.plain_rows(list(one.attempts)),
         "hardware": sheet.plain_rows(list(one.hardware)),
         "not_available": {"parameters": "not in this ledger", "inference": "the ledger holds training runs and no inference"},
-        "sql": {"energy": ENERGY, "runs": ATTEMPTS, "hardware": HARDWARE},
+        "sql": QUERIES,
     }
     return json.dumps(record, ensure_ascii=False, indent=1) + "\n"

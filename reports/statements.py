@@ -15,21 +15,14 @@ DATES = re.compile(r"/\* windows \*/.*?/\* end of windows \*/", re.DOTALL)
 
 def report_statements(publication: Publication) -> dict[str, str]:
     """The SELECT of each report table; empty in a file of an older version."""
-    if publication.missing("ops.report_statements"):
-        return {}
-    rows = publication.rows("select model, statement from ops.report_statements order by model")
+    rows = publication.rows_if_there("select model, statement from ops.report_statements order by model")
     return {row["model"]: row["statement"] for row in rows}
-
-
-def about(statement: str, window: Window) -> str:
-    """The statement with these dates instead of its own."""
-    dates = f"select date '{window.start}' as window_start, date '{window.end}' as window_end"
-    return DATES.sub(f"/* windows */ {dates} /* end of windows */", statement)
 
 
 def standing_alone(sql: str, statements: Mapping[str, str], window: Window) -> str:
     """The query with the report tables it reads as common table expressions about the window, each before who reads it."""
     parts: dict[str, str] = {}
+    dates = f"select date '{window.start}' as window_start, date '{window.end}' as window_end"
 
     def with_own_tables(text: str) -> str:
         for model, statement in statements.items():
@@ -37,7 +30,7 @@ def standing_alone(sql: str, statements: Mapping[str, str], window: Window) -> s
             if name.search(text):
                 if model not in parts:
                     # what it reads comes first
-                    parts[model] = with_own_tables(about(statement, window))
+                    parts[model] = with_own_tables(DATES.sub(f"/* windows */ {dates} /* end of windows */", statement))
                 text = name.sub(model, text)
         return text
 

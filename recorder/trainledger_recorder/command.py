@@ -120,14 +120,14 @@ def _run(asked: argparse.Namespace, command: list[str]) -> int:
         raise UsageError("a command is to be started and another process is to be watched", "Give a command or --pid.")
     if asked.flush:
         return deliver(target_folder(settings.spool, settings.target), None, settings.target, settings.options, _tell)
-    return _record(settings, command, asked.pid, asked.run, asked.attempt)
+    return _record(settings, command, asked)
 
 
-def _record(settings: Settings, command: list[str], pid: int | None, run: str | None, attempt: str | None) -> int:
+def _record(settings: Settings, command: list[str], asked: argparse.Namespace) -> int:
     # whatever runs on a machine is not one run: without a name its lines are found by host and time
-    made = f"{socket.gethostname()}-{now():%Y%m%dT%H%M%SZ}" if command or pid is not None else None
+    made = f"{socket.gethostname()}-{now():%Y%m%dT%H%M%SZ}" if command or asked.pid is not None else None
     try:
-        job = job_of(os.environ, run, attempt, made)
+        job = job_of(os.environ, asked.run, asked.attempt, made)
         session = Session.begin(target_folder(settings.spool, settings.target), now())
     except Exception as error:  # a name from the environment that is none, no spool, or a bug: the job runs all the same
         if not command:
@@ -143,12 +143,12 @@ def _record(settings: Settings, command: list[str], pid: int | None, run: str | 
             except OSError as error:
                 session.remove()
                 return _not_started(command, error)
-        elif pid is not None:
+        elif asked.pid is not None:
             try:
-                subject = Process(pid, now())
+                subject = Process(asked.pid, now())
             except ProcessLookupError:
                 session.remove()
-                raise UsageError(f"there is no process {pid}", "Give --pid the number of a running process.") from None
+                raise UsageError(f"there is no process {asked.pid}", "Give --pid the number of a running process.") from None
         else:
             subject = Subject(now())
         ending = Recorder(settings, job, session, os.environ, now, time.monotonic, _tell).run(subject, signals)

@@ -28,25 +28,21 @@ class Program:
     monotonic: Callable[[], float]
     say: Callable[[str], None]
     shows_errors: bool = False
+    due: float | None = 0.0  # when it is to be started; None while it runs
     waits_for: Sequence[signal.Signals] = ()  # signals that it asks for itself, and so must not end it while it starts
     _process: subprocess.Popen[bytes] | None = None
     _rest: bytearray = field(default_factory=bytearray)
     _pauses: int = 0
     _is_stopped: bool = False
-    _again: float | None = 0.0
 
     @property
     def descriptor(self) -> int | None:
         """Where its lines come from; None while it does not run."""
         return self._process.stdout.fileno() if self._process and self._process.stdout else None
 
-    def due(self) -> float | None:
-        """When it is to be started; None while it runs."""
-        return self._again
-
     def start(self) -> bool:
         """Start it where that is due, and return whether it was."""
-        if self._again is None or self.monotonic() < self._again:
+        if self.due is None or self.monotonic() < self.due:
             return False
         before = signal.pthread_sigmask(signal.SIG_BLOCK, self.waits_for)
         try:
@@ -62,7 +58,7 @@ class Program:
             return False
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        self._again = None
+        self.due = None
         os.set_blocking(self._process.stdout.fileno(), False)  # type: ignore[union-attr]
         return True
 
@@ -105,7 +101,7 @@ class Program:
                 self._process.kill()
             if self._process.stdout:
                 self._process.stdout.close()
-        self._process, self._again = None, None
+        self._process, self.due = None, None
 
     def _end(self) -> None:
         process, self._process = self._process, None
@@ -122,4 +118,4 @@ class Program:
         if self._pauses in (0, len(_PAUSES) - 1) and not self._is_stopped:
             self.say(f"{self.name} {what}; it is started again in {pause:.0f} s")
         self._pauses += 1
-        self._again = self.monotonic() + pause
+        self.due = self.monotonic() + pause

@@ -24,7 +24,7 @@ from trainledger_recorder.hosts import Host, host_of
 from trainledger_recorder.jobs import Job
 from trainledger_recorder.programs import Program
 from trainledger_recorder.run_record import RunFile, fields_of, read_added
-from trainledger_recorder.samplers import NEURON_MONITOR, Stamp, kinds_here, lacking_here, monitor_command
+from trainledger_recorder.samplers import NEURON_MONITOR, kinds_here, lacking_here, monitor_command, stamped
 from trainledger_recorder.signals import Signals
 from trainledger_recorder.software import software_here
 from trainledger_recorder.spool import Session, trim
@@ -175,7 +175,7 @@ class Recorder:
         if not document.startswith(b"{"):
             return
         moment = self._now()
-        head = json.dumps(Stamp(stamp(moment), host.document(), self._job.run_id).document())
+        head = json.dumps(stamped(stamp(moment), host.document(), self._job.run_id))
         self._writer.write(NEURON_MONITOR, b'%s,"document":%s}\n' % (head[:-1].encode(), document.strip()), moment)
 
     def _take(self, line: bytes) -> None:
@@ -207,7 +207,7 @@ class Recorder:
         return [key for key in self._selector.get_map().values() if isinstance(key.data, Program)]
 
     def _pause(self, longest: float) -> float:
-        due = (self._uploads.due(), self._writer.due(), *(program.due() for program in self._programs))
+        due = (self._uploads.due(), self._writer.due(), *(program.due for program in self._programs))
         return max(0.0, min([longest, *(one - self._monotonic() for one in due if one is not None)]))
 
     def _bound(self) -> None:

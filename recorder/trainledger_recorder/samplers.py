@@ -17,7 +17,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Union
 
 from trainledger_recorder.files import names_in, text_of
 
@@ -28,27 +28,9 @@ _DEVICE = re.compile(r"neuron(\d+)")
 _DEEPEST = 4  # neuron0/stats/power/utilization; from driver 2.31 on some nodes are elsewhere below neuron0
 
 
-@dataclass(frozen=True)
-class Stamp:
+def stamped(collected_at: str, host: Mapping[str, str], run: str | None) -> dict[str, Any]:
     """What every document has besides its measurement."""
-
-    collected_at: str
-    host: Mapping[str, str]
-    run: str | None
-
-    def document(self) -> dict[str, Any]:
-        run = {"run": self.run} if self.run else {}
-        return {"collected_at": self.collected_at, "host": self.host, **run}
-
-
-class Sampler(Protocol):
-    """Asks for one kind of telemetry."""
-
-    kind: str
-
-    def documents(self, stamp: Stamp) -> Iterator[dict[str, Any]]:
-        """What is to be recorded now."""
-        ...
+    return {"collected_at": collected_at, "host": host, **({"run": run} if run else {})}
 
 
 @dataclass
@@ -60,7 +42,7 @@ class NeuronPower:
     _last: dict[Path, str] = field(default_factory=dict)
     _files: list[tuple[int, Path]] = field(default_factory=list)
 
-    def documents(self, stamp: Stamp) -> Iterator[dict[str, Any]]:
+    def documents(self, stamp: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         """One document for each device whose text changed."""
         version = text_of(self.sysfs / "module/neuron/version") or None
         # a device has hundreds of folders: they are searched once, and again after a reset took a file away
@@ -71,7 +53,7 @@ class NeuronPower:
             if text and self._last.get(path) != text:
                 self._last[path] = text
                 shown = f"/sys/{path.relative_to(self.sysfs).as_posix()}"  # wherever this machine's /sys is mounted
-                yield {**stamp.document(), "path": shown, "device": device, "text": text, "driver_version": version}
+                yield {**stamp, "path": shown, "device": device, "text": text, "driver_version": version}
 
 
 def power_files(sysfs: Path) -> list[tuple[int, Path]]:
@@ -104,10 +86,10 @@ class Nvml:
             names = (self._asked(ask, handle) for ask in (self._nvml.nvmlDeviceGetUUID, self._nvml.nvmlDeviceGetName))
             self._gpus.append((index, handle, *names))
 
-    def documents(self, stamp: Stamp) -> Iterator[dict[str, Any]]:
+    def documents(self, stamp: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         """One document with all GPUs; what a GPU does not report is null."""
         gpus = [self._gpu(*gpu) for gpu in self._gpus]
-        yield {**stamp.document(), "driver_version": self._driver, "gpus": gpus}
+        yield {**stamp, "driver_version": self._driver, "gpus": gpus}
 
     def _gpu(self, index: int, handle: Any, uuid: str | None, name: str | None) -> dict[str, Any]:
         milliwatts = self._asked(self._nvml.nvmlDeviceGetPowerUsage, handle)
@@ -139,7 +121,7 @@ class Libtpu:
         self._metrics: Any = importlib.import_module(module).tpumonitoring
         self._labels = labels  # zone or region, and the type of the chips
 
-    def documents(self, stamp: Stamp) -> Iterator[dict[str, Any]]:
+    def documents(self, stamp: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         """One answer with a series per chip and metric. Memory alone would mean that the chips live and are idle."""
         read = {name: self._values(name) for name, _, _ in self._ASKED}
         if read["duty_cycle_pct"] is None:
@@ -152,14 +134,15 @@ class Libtpu:
         if series:
             yield {"timeSeries": series}
 
-    def _series(self, metric: str, unit: str, chip: int, value: float | None, stamp: Stamp) -> dict[str, Any]:
+    def _series(self, metric: str, unit: str, chip: int, value: float | None, stamp: Mapping[str, Any]) -> dict[str, Any]:
         shown = "NaN" if value is None else value if math.isfinite(value) else None  # JSON has no other numbers
-        own = {"accelerator_id": f"{stamp.host['resource_id']}-{chip}"} | ({"training_run_id": stamp.run} if stamp.run else {})
+        own = {"accelerator_id": f"{stamp['host']['resource_id']}-{chip}"}
+        own.update({"training_run_id": stamp["run"]} if "run" in stamp else {})
         return {
             "metric": {"type": f"libtpu/accelerator/{metric}", "labels": own},
             "resource": {"type": "libtpu", "labels": dict(self._labels)},
             "unit": unit,
-            "points": [{"interval": {"endTime": stamp.collected_at}, "value": {"doubleValue": shown}}],
+            "points": [{"interval": {"endTime": stamp["collected_at"]}, "value": {"doubleValue": shown}}],
         }
 
     def _values(self, name: str) -> list[float | None] | None:
@@ -168,6 +151,9 @@ class Libtpu:
             return [_number(text) for text in self._metrics.get_metric(name).data()]
         except Exception:  # the library names no errors; whatever it is, nothing is known now
             return None
+
+
+Sampler = Union[NeuronPower, Nvml, Libtpu]
 
 
 def monitor_command(environment: Mapping[str, str]) -> str | None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from trainledger_recorder import line_for_people
-from trainledger_recorder.samplers import Libtpu, NeuronPower, Nvml, Sampler, Stamp
+from trainledger_recorder.samplers import Libtpu, NeuronPower, Nvml, Sampler, stamped
 from trainledger_recorder.times import now, stamp
 
 ENDS = (signal.SIGTERM, signal.SIGHUP)
@@ -45,7 +45,7 @@ def sample(
     """One round of all samplers. One that fails is named once, and asked again in the next round."""
     for sampler in samplers:
         try:
-            for document in sampler.documents(Stamp(stamp(now()), settings["host"], settings["run"])):
+            for document in sampler.documents(stamped(stamp(now()), settings["host"], settings["run"])):
                 line = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
                 out.write(f"{sampler.kind} {line}\n")
             failed.discard(sampler.kind)

@@ -61,8 +61,7 @@ class Uploads:
             self._process.wait()
 
     def _start(self) -> None:
-        options = {name: value for name, value in asdict(self.options).items() if value is not None}
-        asked = {"parent": str(self.parent), "own": self.own, "target": self.target, "options": options}
+        asked = {"parent": str(self.parent), "own": self.own, "target": self.target, "options": asdict(self.options)}
         self._is_asked = False
         self._process = subprocess.Popen(
             helper_command("uploading", asked),

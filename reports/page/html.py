@@ -1,4 +1,4 @@
-"""The HTML page: the templates, and what they are given.
+"""The HTML pages: the templates, and what they are given.
 
 A headline figure has three figures for the eye, its bounds or its exact value, the last quarter, and its change or why there is
 none.
@@ -16,6 +16,7 @@ from reports.page import layout, records, templating, words
 from reports.page.names import visible
 from reports.page.numbers import EN_DASH, amount, grouped, interval, is_share, scaled, share, significant
 from reports.quarter import Quarter, short_month_name
+from reports.window import Window
 
 
 @dataclass(frozen=True)
@@ -101,9 +102,12 @@ def _with_code(text: str) -> Markup:
 
 def _placed(table: Table) -> dict[str, Any]:
     """A table where it belongs, or what is there of one that is an appendix."""
-    if not table.is_long:
-        return {"table": layout.page_table(table), "of": table, "appendix": ""}
-    return {"table": layout.excerpt(table), "of": table, "appendix": table.code}
+    laid_out = layout.excerpt(table) if table.is_long else layout.page_table(table)
+    return {"table": laid_out, "of": table, "appendix": table.code if table.is_long else ""}
+
+
+def _digests(tables: list[Table]) -> list[tuple[Table, str]]:
+    return [(table, records.digest(records.csv_text(table))) for table in tables if not table.absent]
 
 
 def page(record: dict[str, object], quarter: Quarter, figures: list[Figure], vintage: Table, sections: list[Section]) -> str:
@@ -121,7 +125,6 @@ def page(record: dict[str, object], quarter: Quarter, figures: list[Figure], vin
         for n, section in enumerate(sections, 1)
     ]
     answered = [table for section in sections for table in section.tables]
-    digests = [(table, records.digest(records.csv_text(table))) for table in (vintage, *answered) if not table.absent]
     return environment.get_template("quarterly.html").render(
         record=record,
         sub_r=Markup("<sub>r</sub>"),
@@ -131,6 +134,17 @@ def page(record: dict[str, object], quarter: Quarter, figures: list[Figure], vin
         vintage=None if vintage.absent else layout.page_table(vintage),
         pages=pages,
         appendices=[layout.page_table(table) for table in shown if table.is_long],
-        digests=digests,
+        digests=_digests([vintage, *answered]),
         words=words.WORDS,
     )
+
+
+def comparison(record: dict[str, object], window: Window, sections: list[Section]) -> str:
+    """A comparison as one HTML file that loads nothing: the look and the tables of the quarterly report, around two dates."""
+    pages = [
+        {"section": section, "number": n, "tables": [layout.page_table(table) for table in section.tables]}
+        for n, section in enumerate(sections, 1)
+    ]
+    digests = _digests([table for section in sections for table in section.tables])
+    template = templating.environment().get_template("comparison.html")
+    return template.render(record=record, window=window, pages=pages, digests=digests)

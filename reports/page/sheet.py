@@ -4,7 +4,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from reports.page import templating
-from reports.page.numbers import EN_DASH, grouped, plain, scaled, significant
+from reports.page.numbers import EN_DASH, grouped, interval, plain
 
 if TYPE_CHECKING:
     from reports.door import Row
@@ -14,12 +14,8 @@ SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 def energy_text(row: "Row") -> str:
     """812 (640-1 020) MWh, or a dash."""
-    value = row["energy_kwh"]
-    if value is None:
-        return EN_DASH
-    scale, unit = scaled(value, "kWh")
-    low, high = (significant(row[f"energy_kwh_{end}"] / scale) for end in ("low", "high"))
-    return f"{significant(value / scale)} ({low}-{high}) {unit}"
+    value, low, high = (row[f"energy_kwh{end}"] for end in ("", "_low", "_high"))
+    return EN_DASH if value is None else interval(value, low, high, "kWh")
 
 
 def power_of_ten(value: float | None) -> str:
@@ -30,8 +26,8 @@ def power_of_ten(value: float | None) -> str:
     return f"{mantissa} × 10{str(int(exponent)).translate(SUPERSCRIPT)}"
 
 
-def number(value: Any, places: int = 1) -> str:
-    return EN_DASH if value is None else grouped(Decimal(str(value)), places)
+def number(value: Any) -> str:
+    return EN_DASH if value is None else grouped(Decimal(str(value)), 1)
 
 
 def plain_rows(rows: "list[Row]") -> "list[dict[str, str | None]]":

@@ -5,10 +5,11 @@ hidden column at the right end of the table has all of them as text. Written wit
 the machine's zlib.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from functools import cache
 from io import BytesIO
 from math import isfinite
 from typing import Any
@@ -38,6 +39,7 @@ FORMATS = {
     "time": "yyyy-mm-dd hh:mm",
     "year": "0",
 }
+Look = Callable[..., Format]  # a format of the workbook by its properties, each made once
 FIGURES = [field.name for field in fields(Figure) if field.name not in ("sql", "known", "is_on_first_page")]
 
 
@@ -51,20 +53,6 @@ def _is_longer(value: object) -> bool:
     """Whether a spreadsheet would lose digits of a number."""
     number = Decimal(value) if isinstance(value, int) and not isinstance(value, bool) else value
     return isinstance(number, Decimal) and len(number.normalize().as_tuple().digits) > DIGITS
-
-
-class _Look:
-    """The formats of a workbook, each made once."""
-
-    def __init__(self, book: xlsxwriter.Workbook) -> None:
-        self._book = book
-        self._made: dict[tuple[tuple[str, object], ...], Format] = {}
-
-    def of(self, **properties: object) -> Format:
-        key = tuple(sorted(properties.items()))
-        if key not in self._made:
-            self._made[key] = self._book.add_format(dict(properties))
-        return self._made[key]
 
 
 def _write(sheet: Worksheet, row: int, column: int, value: object, look: Format | None) -> None:
@@ -113,8 +101,8 @@ def _names(tables: Sequence[Table]) -> dict[str, str]:
     return names
 
 
-def _table(sheet: Worksheet, look: _Look, table: Table, above: Sequence[str]) -> None:
-    sheet.write_string(0, 0, _text(f"{table.code} {table.spec.title}".strip()), look.of(bold=True, font_size=13))
+def _table(sheet: Worksheet, look: Look, table: Table, above: Sequence[str]) -> None:
+    sheet.write_string(0, 0, _text(f"{table.code} {table.spec.title}".strip()), look(bold=True, font_size=13))
     for n, line in enumerate(above, 1):
         sheet.write_string(n, 0, _text(line))
     sheet.write_string(3, 0, _text(table.spec.method))
@@ -125,11 +113,11 @@ def _table(sheet: Worksheet, look: _Look, table: Table, above: Sequence[str]) ->
     currency = currencies.pop() if len(currencies) == 1 else "in its currency"
     columns = table.spec.columns
     exact = [column for column in columns if any(_is_longer(row[column.key]) for row in table.rows)]
-    bold = look.of(bold=True, text_wrap=True, valign="bottom", bottom=1)
+    bold = look(bold=True, text_wrap=True, valign="bottom", bottom=1)
     for n, column in enumerate(columns):
         values = [row[column.key] for row in table.rows]
         letters = max((len(plain(value) or "") for value in values), default=0)
-        number_format = look.of(num_format=FORMATS[column.kind]) if column.kind in FORMATS else None
+        number_format = look(num_format=FORMATS[column.kind]) if column.kind in FORMATS else None
         _column(sheet, HEAD, n, (_header(column, currency), bold), values, min(max(letters + 2, 11), 44), number_format)
     for n, column in enumerate(exact, len(columns)):
         _column(sheet, HEAD, n, (f"{column.key}, all digits", bold), [plain(row[column.key]) for row in table.rows])
@@ -138,8 +126,8 @@ def _table(sheet: Worksheet, look: _Look, table: Table, above: Sequence[str]) ->
         sheet.autofilter(HEAD, 0, HEAD + len(table.rows), len(columns) - 1)
 
 
-def _figures(book: xlsxwriter.Workbook, look: _Look, figures: Sequence[Figure]) -> None:
-    sheet, bold = book.add_worksheet("Figures"), look.of(bold=True, bottom=1)
+def _figures(book: xlsxwriter.Workbook, look: Look, figures: Sequence[Figure]) -> None:
+    sheet, bold = book.add_worksheet("Figures"), look(bold=True, bottom=1)
     for n, name in enumerate(FIGURES):
         values = [getattr(figure, name) or None for figure in figures]
         _column(sheet, 0, n, (name.replace("_", " "), bold), values, 44 if name in ("label", "method") else 18)
@@ -148,12 +136,12 @@ def _figures(book: xlsxwriter.Workbook, look: _Look, figures: Sequence[Figure]) 
 
 
 def _contents(
-    sheet: Worksheet, look: _Look, record: dict[str, Any], sections: Sequence[Section], names: Mapping[str, str]
+    sheet: Worksheet, look: Look, record: dict[str, Any], sections: Sequence[Section], names: Mapping[str, str]
 ) -> None:
-    bold = look.of(bold=True)
+    bold = look(bold=True)
     lines = [f"Status: {record['status']}", *map(str, record["status_reasons"]), *filter(None, [record["status_note"]])]
     sheet.write_string(
-        0, 0, _text(f"{record['organisation']}, training runs, {record['quarter']}"), look.of(bold=True, font_size=15)
+        0, 0, _text(f"{record['organisation']}, training runs, {record['quarter']}"), look(bold=True, font_size=15)
     )
     for n, line in enumerate([*lines, record["scope_sentence"]], 1):
         sheet.write_string(n, 0, _text(line), bold if line == record["scope_sentence"] else None)
@@ -162,7 +150,7 @@ def _contents(
         sheet.write_string(n, 0, _text(line))
     top = len(lines) + len(sentences) + 4
     for n, (title, width) in enumerate((("Table", 16), ("Title", 70), ("Section", 30), ("Rows", 8), ("Not shown because", 60))):
-        sheet.write_string(top, n, title, look.of(bold=True, bottom=1))
+        sheet.write_string(top, n, title, look(bold=True, bottom=1))
         sheet.set_column(n, n, width)
     rows: list[tuple[str, str, str, str, int | None, str]] = [("Figures", "Headline figures", "", "Figures", None, "")]
     for section in sections:
@@ -182,7 +170,7 @@ def document(record: dict[str, Any], figures: Sequence[Figure], vintage: Table, 
     buffer = BytesIO()
     options = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
     book = xlsxwriter.Workbook(buffer, options)
-    look = _Look(book)
+    look = cache(lambda **properties: book.add_format(properties))
     parts = [Section("vintage", "Data vintage", tables=(vintage,)), *sections]
     names = _names([table for section in parts for table in section.tables])
     heading = _text(f"{record['organisation']}, training runs, {record['quarter']} ({record['status']})")

@@ -3,18 +3,11 @@
 A quarterly table speaks of its quarter and of the four quarters that end with it; here both are the same span.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 
-from reports.door import Row
-from reports.model import Section, Table, TableSpec
+from reports.model import TableSpec
 from reports.sections import calibration, compared, verdicts
 
-SPECS = (
-    *(verdicts.VERDICTS, verdicts.BY_KPI, verdicts.STRATA, verdicts.SENSITIVITIES, verdicts.BREAK_EVEN, verdicts.PAIRS),
-    compared.RESIDUAL_SHARES,
-    calibration.WATTS,
-)
 WORDS_OF_A_QUARTER = {
     "cast($end - interval 1 year as date)": "$start",
     verdicts.SPAN: "'these dates'",
@@ -22,8 +15,6 @@ WORDS_OF_A_QUARTER = {
     "in the quarter": "in these dates",
     "in this quarter": "in these dates",
 }
-Ask = Callable[..., dict[str, Table]]
-Query = Callable[[str], tuple[Row, ...]]
 
 
 def words_of_dates(text: str) -> str:
@@ -41,7 +32,12 @@ def of_dates(spec: TableSpec) -> TableSpec:
     return replace(spec, columns=columns, key=key, sql=sql, method=method, empty=empty)
 
 
-def side_by_side(ask: Ask, query: Query) -> Section:
-    """The verdicts and what they rest on, the chart of the pairs, and where two ways of counting disagree."""
-    lead = verdicts.LEAD.replace("attempts, matched", "attempts that ended in these dates, matched")
-    return verdicts.side_by_side(ask(*map(of_dates, SPECS)), lead, query(words_of_dates(verdicts.DISAGREEMENT)), "")
+SPECS = tuple(
+    of_dates(spec)
+    for spec in (
+        *(verdicts.VERDICTS, verdicts.BY_KPI, verdicts.STRATA, verdicts.SENSITIVITIES, verdicts.BREAK_EVEN, verdicts.PAIRS),
+        compared.RESIDUAL_SHARES,
+        calibration.WATTS,
+    )
+)
+LEAD = verdicts.LEAD.replace("attempts, matched", "attempts that ended in these dates, matched")

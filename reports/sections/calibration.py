@@ -4,7 +4,7 @@ Which runs take them, and what their bounds are, is decided by the models (docs/
 """
 
 from reports.sections.sql import within
-from reports.sections.tables import table
+from reports.sections.tables import chosen
 
 FROM = "calibrated_from"
 # run-months whose watts are calibrated, each with the windows behind it; of two kinds of meters the one that the models take
@@ -21,15 +21,21 @@ CALIBRATED = """calibrated as (
         order by watts.unmetered_share, watts.window_count desc, watts.source_kind
     ) = 1
 )"""
-# over a group of them: 412 windows on 4 hosts, 2026-03-02 to 2026-08-30, spread 3.1 %
-WORDS = """max(window_count) || ' windows on ' || max(host_count) || ' hosts, '
-    || strftime(min(first_measured_at), '%Y-%m-%d') || ' to ' || strftime(max(last_measured_at), '%Y-%m-%d')
-    || ', spread ' || printf('%.1f', 100 * max(spread_w / busy_w)) || ' %'"""
 
-WATTS = table("calibrated_watts").answered_by(f"""\
-select accelerator_type, sdk_version, source_kind, valid_from_month, window_count, host_count, chip_hours,
-    first_measured_at, last_measured_at, idle_w, mean_w, busy_w, spread_w, unmetered_share
-from marts.fct_power_calibration
+
+def windows_by(names: str, rows: str) -> str:
+    """By group of such run-months, their windows in words: 412 windows on 4 hosts, 2026-03-02 to 2026-08-30, spread 3.1 %."""
+    return f"""select {names}, max(window_count) || ' windows on ' || max(host_count) || ' hosts, '
+        || strftime(min(first_measured_at), '%Y-%m-%d') || ' to ' || strftime(max(last_measured_at), '%Y-%m-%d')
+        || ', spread ' || printf('%.1f', 100 * max(spread_w / busy_w)) || ' %' as {FROM}
+    from calibrated
+    {rows}
+    group by {names}"""
+
+
+WATTS = chosen(
+    "calibrated_watts",
+    f"""marts.fct_power_calibration
 where {within("valid_from_month")}
-qualify valid_from_month = max(valid_from_month) over (partition by accelerator_type, sdk_version, source_kind)
-order by accelerator_type, sdk_version, source_kind""")
+qualify valid_from_month = max(valid_from_month) over (partition by accelerator_type, sdk_version, source_kind)""",
+)

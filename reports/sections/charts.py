@@ -128,18 +128,15 @@ def _energy_charts(tables: dict[str, Table]) -> Charts:
         {**row, "label": f"{short_month_name(row['usage_month'])}, {row['accelerator_family']}"}
         for row in _rows(tables["energy_by_month"])
     ]
+    outcomes = _energy_bars(_rows(tables["energy_by_outcome"]), "outcome")
     legend = tuple((f"{css} modelled", name) for css, name in _legend(families))
-    drawn = {
-        "accelerator": chart("energy", "Modelled facility energy of training runs", panels, "kWh", legend, 3),
-        "month": chart("energy-month", "Modelled facility energy by month", [("", _energy_bars(months, "label"))], "kWh"),
-        "outcome": chart(
-            "energy-outcome",
-            "How the work ended, modelled facility energy",
-            [("", _energy_bars(_rows(tables["energy_by_outcome"]), "outcome"))],
-            "kWh",
-        ),
+    of_runs, of_months = "Modelled facility energy of training runs", "Modelled facility energy by month"
+    of_outcomes = "How the work ended, modelled facility energy"
+    return {
+        "energy_by_accelerator": (chart("energy", of_runs, panels, "kWh", legend, 3),),
+        "energy_by_month": (chart("energy-month", of_months, [("", _energy_bars(months, "label"))], "kWh"),),
+        "energy_by_outcome": (chart("energy-outcome", of_outcomes, [("", outcomes)], "kWh"),),
     }
-    return {f"energy_by_{name}": (one,) for name, one in drawn.items()}
 
 
 def emission_charts(tables: dict[str, Table]) -> Charts:
@@ -151,7 +148,7 @@ def emission_charts(tables: dict[str, Table]) -> Charts:
     labels = {column.key: column.label for column in tables["emissions_waterfall"].spec.columns if column.kind == "mass"}
     known = {key for key in labels if rows and all(row[key] is not None for row in rows)}
     shown = [key for key in known if key.endswith("_quarter")] or known
-    keys = [(f"{way}_based_kgco2e_{period}", f"{way.title()}-based") for period, _ in PERIODS for way in WAYS]
+    keys = [(f"{way}_based_kgco2e_{period}", f"{way.title()}-based") for period in PERIODS for way in WAYS]
     panels = [(f"{words}, {labels[key]}", _steps(rows, key)) for key, words in keys if key in shown]
     if panels:
         charts["emissions_waterfall"] = (chart("waterfall", "From training runs to the provider's total", panels, "kgCO2e"),)

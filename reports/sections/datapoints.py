@@ -4,13 +4,18 @@ The figures are rows of a published table. What each of them means in the reader
 docs/methodology/disclosure.md.
 """
 
-from reports.model import Figure, Section, answered
+from reports.model import Section, answered
 from reports.publication import Publication
 from reports.quarter import Quarter
-from reports.sections.tables import table
+from reports.sections.tables import chosen, summed
 
 IN_ORDER = """case framework when 'ESRS-2023' then 1 when 'ESRS-2026' then 2 when 'IFRS-S2' then 3 when 'CDP' then 4
         when 'SB-253' then 5 when 'GRI' then 6 else 7 end"""
+
+
+ROWS = """marts.rpt_quarterly_disclosure as disclosure
+inner join marts.dim_datapoints as datapoints using (framework, datapoint_id)
+where disclosure.quarter = '$quarter'"""
 
 
 def _of(measure: str) -> str:
@@ -18,38 +23,29 @@ def _of(measure: str) -> str:
     return f"max(disclosure.value) filter (where datapoints.measure = '{measure}')"
 
 
-BY_FRAMEWORK = table("datapoints_by_framework").answered_by(f"""select
-    framework,
-    count(*) as datapoint_count,
-    count(disclosure.value) as filled_count,
-    {_of("cloud_total_location_based")} as cloud_location_based_tco2e,
-    {_of("cloud_total_market_based")} as cloud_market_based_tco2e,
-    {_of("energy_facility")} as training_energy_mwh
-from marts.rpt_quarterly_disclosure as disclosure
-inner join marts.dim_datapoints as datapoints using (framework, datapoint_id)
-where disclosure.quarter = '$quarter'
-group by framework
-order by {IN_ORDER}""")
-
-DATAPOINTS = table("datapoints").answered_by(f"""select
-    disclosure.framework,
-    disclosure.datapoint_id,
-    datapoints.reference,
-    disclosure.datapoint,
-    disclosure.value,
-    disclosure.unit,
-    case when disclosure.not_available_reason is null then disclosure.method end as method,
-    coalesce('not available: ' || disclosure.not_available_reason, disclosure.report_status) as availability,
-    datapoints.confidence as reference_confidence,
-    datapoints.xbrl_name,
-    datapoints.source
-from marts.rpt_quarterly_disclosure as disclosure
-inner join marts.dim_datapoints as datapoints using (framework, datapoint_id)
-where disclosure.quarter = '$quarter'
-order by {IN_ORDER}, datapoints.position""")
+BY_FRAMEWORK = summed(
+    "datapoints_by_framework",
+    ROWS,
+    f"min({IN_ORDER})",
+    datapoint_count="count(*)",
+    filled_count="count(disclosure.value)",
+    cloud_location_based_tco2e=_of("cloud_total_location_based"),
+    cloud_market_based_tco2e=_of("cloud_total_market_based"),
+    training_energy_mwh=_of("energy_facility"),
+)
+DATAPOINTS = chosen(
+    "datapoints",
+    ROWS,
+    f"{IN_ORDER}, datapoints.position",
+    datapoint="disclosure.datapoint",
+    unit="disclosure.unit",
+    method="case when disclosure.not_available_reason is null then disclosure.method end",
+    availability="coalesce('not available: ' || disclosure.not_available_reason, disclosure.report_status)",
+    reference_confidence="datapoints.confidence",
+)
 
 
-def section(publication: Publication, quarter: Quarter, figures: list[Figure]) -> Section:
+def section(publication: Publication, quarter: Quarter) -> Section:
     """The chapter, its lead made from its rows."""
     tables = answered(publication, quarter, BY_FRAMEWORK, DATAPOINTS)
     rows = tables[DATAPOINTS.id].rows if DATAPOINTS.id in tables else ()

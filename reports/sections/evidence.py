@@ -5,14 +5,16 @@ from reports.model import Section, answered
 from reports.publication import Publication
 from reports.quarter import Quarter
 from reports.sections import reference
-from reports.sections.tables import table
+from reports.sections.tables import summed
 
-FACTOR_DIGEST = table("factor_digest").answered_by("""select factor_set_id, count(*) as row_count,
-    sha256(string_agg(concat_ws('|', factor_id, grid_zone, data_year, valid_from, valid_to, known_from, value, unit), chr(10)
-        order by factor_id)) as factors_hash
-from marts.dim_emission_factors
-group by factor_set_id
-order by factor_set_id""")
+FACTOR_DIGEST = summed(
+    "factor_digest",
+    "marts.dim_emission_factors",
+    row_count="count(*)",
+    factors_hash="""sha256(string_agg(
+        concat_ws('|', factor_id, grid_zone, data_year, valid_from, valid_to, known_from, value, unit), chr(10) order by factor_id
+    ))""",
+)
 
 
 def how_to_repeat(issue: Issue | None) -> str:

@@ -48,9 +48,7 @@ def _figure(quarter: Quarter, name: str, row: Row, several: bool) -> Figure:
 def headline_figures(publication: Publication, quarter: Quarter) -> list[Figure]:
     """All headline figures of a quarter, those of the page first; in several currencies, one each."""
     sql = SQL.replace("unit, value", "figure_id, unit, value").replace(" and figure_id = '{id}'{unit}", "")
-    if publication.missing(sql):
-        return []
-    rows = publication.rows(sql.format(quarter=quarter.name))
+    rows = publication.rows_if_there(sql.format(quarter=quarter.name))
     of = {name: [row for row in rows if row["figure_id"] == name] for name in WORDS}
     return [_figure(quarter, name, row, len(of[name]) > 1) for name in WORDS for row in of[name]]
 

@@ -58,13 +58,9 @@ where model_name is not null
 group by model_name, accelerator_type, provider_name, region_id
 order by model_name, accelerator_type, provider_name, region_id"""
 
-CALIBRATED = f"""with {calibration.CALIBRATED}
-select runs.model_name, {calibration.WORDS} as words
-from calibrated
-inner join marts.dim_training_runs as runs using (training_run_id)
-where runs.model_name is not null
-group by runs.model_name
-order by runs.model_name"""
+QUERIES = {"energy": ENERGY, "runs": ATTEMPTS, "hardware": HARDWARE}
+OF_MODELS = "inner join marts.dim_training_runs as runs using (training_run_id) where model_name is not null"
+CALIBRATED = f"with {calibration.CALIBRATED}\n{calibration.windows_by('model_name', OF_MODELS)}\norder by model_name"
 
 BUILD = "select build_id, finished_at from ops.builds"
 
@@ -121,12 +117,11 @@ class Sheet:
 def sheets(publication: Publication) -> list[Sheet]:
     """A sheet per model of the publication, by name."""
     (build,) = publication.rows(BUILD)
-    found = {name: _by_model(publication.rows(sql)) for name, sql in (("e", ENERGY), ("a", ATTEMPTS), ("h", HARDWARE))}
-    calibrated = [] if publication.missing(CALIBRATED) else publication.rows(CALIBRATED)
-    windows = {row["model_name"]: row["words"] for row in calibrated}
+    found = {name: _by_model(publication.rows(sql)) for name, sql in QUERIES.items()}
+    windows = {row["model_name"]: row[calibration.FROM] for row in publication.rows_if_there(CALIBRATED)}
     return [
-        Sheet(model, build, rows, found["a"].get(model, []), found["h"].get(model, []), windows.get(model, ""))
-        for model, rows in found["e"].items()
+        Sheet(model, build, rows, found["runs"].get(model, []), found["hardware"].get(model, []), windows.get(model, ""))
+        for model, rows in found["energy"].items()
     ]
 
 

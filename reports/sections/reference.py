@@ -2,36 +2,16 @@
 
 from reports.sections.quality import THIS_BUILD
 from reports.sections.sql import within
-from reports.sections.tables import table
+from reports.sections.tables import chosen
 
-CATALOGUE = table("catalogue").answered_by("""\
-select accelerator_type, accelerator_family, chip_name, chips_per_node, peak_bf16_tflops, chip_power_idle_w,
-    chip_power_max_w, power_confidence, source, source_date, confidence
-from marts.dim_accelerators
-where accelerator_type in (select accelerator_type from marts.dim_training_runs)
-order by accelerator_family, accelerator_type""")
+OF_THE_RUNS = "accelerator_type in (select accelerator_type from marts.dim_training_runs)"
 
-PRICES = table("prices").answered_by("""\
-select price_id, accelerator_type, region_id, purchase_option, price_per_unit, unit, currency, valid_from,
-    source, source_date, confidence
-from marts.dim_prices
-where accelerator_type in (select accelerator_type from marts.dim_training_runs)
-order by price_id""")
-
-REGIONS = table("regions").answered_by(f"""\
-select provider_name, region_id, region_name, country_code, grid_zone, source, source_date, confidence
-from marts.dim_regions
-where (provider_name, region_id) in (
-    select provider_name, region_id from marts.fct_reconciliation where {within()}
+CATALOGUE = chosen("catalogue", f"marts.dim_accelerators\nwhere {OF_THE_RUNS}", "accelerator_family, accelerator_type")
+PRICES = chosen("prices", f"marts.dim_prices\nwhere {OF_THE_RUNS}")
+REGIONS = chosen(
+    "regions",
+    f"""marts.dim_regions
+where (provider_name, region_id) in (select provider_name, region_id from marts.fct_reconciliation where {within()})""",
 )
-order by provider_name, region_id""")
-
-INPUTS = table("inputs").answered_by("""select source_name, kind, partition, published_at, rows, content_hash
-from ops.dim_deliveries
-where is_elected
-order by source_name, partition, published_at, content_hash""")
-
-BUILD = table("build").answered_by(f"""select code_version, fingerprint
-from ops.builds
-where build_id = {THIS_BUILD}
-order by code_version, fingerprint""")
+INPUTS = chosen("inputs", "ops.dim_deliveries\nwhere is_elected", "source_name, partition, published_at, content_hash")
+BUILD = chosen("build", f"ops.builds\nwhere build_id = {THIS_BUILD}")

@@ -11,7 +11,7 @@ from reports.model import Section, answer
 from reports.page.numbers import grouped
 from reports.publication import Publication
 from reports.quarter import Quarter
-from reports.sections.tables import table
+from reports.sections.tables import chosen
 
 CAUSES = {
     "code": "Code",
@@ -21,24 +21,22 @@ CAUSES = {
     "provider_model_version": "Provider model version",
     "factor_or_seed": "Factor or seed",
 }
-DELTAS = ",\n    ".join(f"max(delta) filter (where cause = '{cause}') as {cause}_delta" for cause in CAUSES)
+DELTAS = ",\n        ".join(f"max(delta) filter (where cause = '{cause}') as {cause}_delta" for cause in CAUSES)
 # A figure is a row once any part of it moved, or was or became unknown. `was` is the value as published, `is` as known now.
-SQL = f"""with compared as (
-    select report_id, datapoint_id,
-    max(before) filter (where cause = 'code') as was,
-    max("after") filter (where cause = 'factor_or_seed') as known_now,
-    {DELTAS}
+RESTATED = chosen(
+    "restated",
+    "compared\nwhere known_now is distinct from was",
+    before=f"""compared as (
+    select report_id, datapoint_id, max(before) filter (where cause = 'code') as was,
+        max("after") filter (where cause = 'factor_or_seed') as known_now,
+        {DELTAS}
     from marts.fct_restatements
     group by report_id, datapoint_id
+)""",
+    difference="known_now - was",
+    change_ratio="""case when was <> 0
+        then cast(round(cast(known_now - was as double) / abs(cast(was as double)), 6) as decimal(18, 6)) end""",
 )
-select *, known_now - was as difference,
-    case when was <> 0 then cast(round(cast(known_now - was as double) / abs(cast(was as double)), 6) as decimal(18, 6)) end
-        as change_ratio
-from compared
-where known_now is distinct from was
-order by report_id, datapoint_id"""
-
-RESTATED = table("restated").answered_by(SQL)
 
 
 def policy_words(policy: Policy | None) -> str:

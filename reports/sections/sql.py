@@ -3,8 +3,6 @@
 `$start` and the like are marks of reports/quarter.py: they become the dates of the quarter when the query is asked.
 """
 
-from collections.abc import Iterable
-
 ENDS = ("", "_low", "_high")  # of a modelled figure: itself and its plausible bounds
 MASSES = (
     "provider_scope_1_kgco2e",
@@ -25,10 +23,14 @@ RESIDUAL_GROUP = """case
         when reason in ('tax', 'support', 'credit', 'refund') then 'Tax, support, credits'
         else 'Unallocated'
     end"""
-GROUP_ORDER = """case part
-        when 'Idle' then 2 when 'Commitments' then 3 when 'Other services' then 4 when 'Unallocated' then 5
-        when 'Tax, support, credits' then 6 when 'Quarantined' then 7 when 'Provider total' then 8 else 1
-    end"""
+# Places of groups in reading order. With GROUP BY ALL an expression has to be an aggregate; all rows of a group have the same.
+GROUPS = ["Idle", "Commitments", "Other services", "Unallocated", "Tax, support, credits", "Quarantined", "Provider total"]
+GROUP_ORDER = f"min(coalesce(list_position({GROUPS}, part), 0))"  # those of runs come first
+OUTCOMES = ["succeeded", "running", "stopped", "failed", "interrupted", "unknown", "idle reserve", "idle", "unused commitment"]
+OUTCOMES += ["named by no record", "no records kept"]
+OUTCOME_ORDER = f"min(coalesce(list_position({OUTCOMES}, outcome), {OUTCOMES.index('unknown') + 1}))"
+# chip-hours with telemetry
+OBSERVED = "sum(cast(telemetry_coverage_ratio as decimal(10, 9)) * cast(reserved_chip_hours as decimal(20, 9)))"
 
 
 def within(column: str = "usage_month") -> str:
@@ -36,75 +38,71 @@ def within(column: str = "usage_month") -> str:
     return f"{column} >= $start and {column} < $end"
 
 
-def account_names(rows: str, account: str, name: str) -> str:
+def account_names(account: str, name: str) -> str:
     """A join that finds the display name of an account, where the bills carry one."""
-    return f"""left join marts.dim_accounts as {name}
-    on {rows}.provider_name = {name}.provider_name and {rows}.{account} = {name}.account_id"""
+    names = f"select provider_name, account_id as {account}, account_name as {name} from marts.dim_accounts"
+    return f"left join ({names}) as {name}s using (provider_name, {account})"
 
 
-def lines(parts: Iterable[str], indent: int = 4) -> str:
-    """Expressions of a select, one per line."""
-    return f",\n{' ' * indent}".join(parts)
+def reconciled(names: str, part: str, total: str, measures: tuple[str, str], only: str = "true") -> str:
+    """A step of a waterfall from the reconciliation: a total of two measures, each in a column of its own."""
+    sides = ", ".join(f"case when measure = '{measure}' then {total} else 0 end" for measure in measures)
+    return f"""select {names}, '{part}', {sides}
+    from marts.fct_reconciliation
+    where method = 'conservation' and measure in {measures} and {within()} and {only}"""
+
+
+def of_runs(book: str) -> str:
+    """The rows of a mart of runs, each beside its run: of_runs("energy") are those of fct_training_run_energy."""
+    return f"""marts.fct_training_run_{book} as {book}
+inner join marts.dim_training_runs as runs using (training_run_id)"""
 
 
 # of a run-month whose energy can be known: its run is on record, or a tag of the month is on accelerators
-HOLDS_CHIPS = "(runs.attempt_count > 0 or energy.reserved_chip_hours is distinct from 0)"
+HOLDS_CHIPS = "(attempt_count > 0 or reserved_chip_hours is distinct from 0)"
 
 
-def whole(column: str, name: str = "", rows: str = "count(*)") -> str:
-    """A sum that is null when any part is null: half a total is not a total. `rows` counts the parts there should be."""
-    return f"case when {rows} = count({column}) then sum({column}) end as {name or column}"
+def whole(column: str, parts: str = "count(*)") -> str:
+    """A sum that is null when any part is null: half a total is not a total. `parts` counts the parts there should be."""
+    return f"case when {parts} = count({column}) then sum({column}) end"
 
 
-def nine_digits(expression: str) -> str:
-    """A statistic as a double of nine significant digits, so that no order of addition shows."""
-    return f"cast(printf('%.8e', {expression}) as double)"
+def wholes(*columns: str) -> str:
+    """Such sums under the names of their columns, as a select has them."""
+    return ", ".join(f"{whole(column)} as {column}" for column in columns)
 
 
 def ratio(part: str, of_whole: str) -> str:
-    """One exact sum over another, as such a statistic; null where the other is zero."""
-    return nine_digits(f"cast({part} as double) / nullif(cast({of_whole} as double), 0)")
+    """One exact sum over another, null where the other is zero: nine significant digits, so that no order of addition shows."""
+    return f"cast(printf('%.8e', cast({part} as double) / nullif(cast({of_whole} as double), 0)) as double)"
 
 
-# the periods whose sums `by_period` makes, with their headings
-PERIODS = (("month_1", "$month_1_short"), ("month_2", "$month_2_short"), ("month_3", "$month_3_short"), ("quarter", "$quarter"))
+PERIODS = ("month_1", "month_2", "month_3", "quarter")
 
 
-def by_period(amount: str, name: str, known: str = "true") -> str:
+def by_period(amount: str, name: str, known: str = "true") -> dict[str, str]:
     """Sums of each month and of the whole quarter as columns of their own: null where `known` is not, or where any part is null.
 
     `known` is a condition on a row's usage_month: the month has all its publications.
     """
-    sums = []
-    for period, _ in PERIODS:
+    sums = {}
+    for period in PERIODS:
         condition = "true" if period == "quarter" else f"usage_month = ${period}"
-        sums.append(f"""    case when {known.format(condition=condition)}
+        sums[f"{name}_{period}"] = f"""case when {known.format(condition=condition)}
             and count(*) filter (where {condition} and {amount} is null) = 0
-        then coalesce(sum({amount}) filter (where {condition}), 0) end as {name}_{period}""")
-    return ",\n".join(sums)
+        then coalesce(sum({amount}) filter (where {condition}), 0) end"""
+    return sums
 
 
 # CTEs that end in `presence`: every payer that a configured source has ever had, and every payer of this or the last quarter, x
-# every month of the quarter, with its bill and its carbon; a source that has delivered nothing so far means a payer nobody
-# knows yet.
+# every month of the quarter, with its bill and its carbon; a source that has delivered nothing so far means a payer that is not
+# known yet.
 # A month whose carbon export was delivered empty is published: no emissions is an answer.
-PRESENCE = """months as (
-    select cast(month_start as date) as usage_month
-    from unnest([$month_1, $month_2, $month_3]) as series (month_start)
-),
-books as (
+PRESENCE = """books as (
     select distinct provider_name, payer_account_id, source_name, usage_month,
         measure like 'provider_%' as is_carbon
     from marts.fct_reconciliation
     where method = 'conservation' and (measure = 'billed_cost' or (measure like 'provider_%' and provider_total is not null))
-),
-silent as (
-    select source_name, case when kind like 'gcp%' then 'Google Cloud' else 'AWS' end as provider_name,
-        kind like '%carbon%' as is_carbon
-    from ops.listed_objects
-    where kind in ('aws_cur', 'aws_focus', 'aws_carbon', 'gcp_billing', 'gcp_focus', 'gcp_carbon')
-        and source_name not in (select source_name from marts.fct_reconciliation)
-        and source_name not in (select source_name from ops.dim_deliveries where is_elected)
 ),
 payers as (
     select provider_name, payer_account_id, '' as source_name, true as needs_bill, true as needs_carbon
@@ -113,49 +111,48 @@ payers as (
         and (usage_month >= $before or source_name in (select source_name from ops.listed_objects))
     group by provider_name, payer_account_id
     union all
-    select provider_name, '', source_name, not is_carbon, is_carbon
-    from silent
+    select case when kind like 'gcp%' then 'Google Cloud' else 'AWS' end, '', source_name,
+        kind not like '%carbon%', kind like '%carbon%'
+    from ops.listed_objects
+    where kind in ('aws_cur', 'aws_focus', 'aws_carbon', 'gcp_billing', 'gcp_focus', 'gcp_carbon')
+        and source_name not in (select source_name from marts.fct_reconciliation)
+        and source_name not in (select source_name from ops.dim_deliveries where is_elected)
 ),
-bills as (
-    select distinct provider_name, payer_account_id, usage_month from books where not is_carbon
-),
-carbon_months as (
-    select distinct provider_name, payer_account_id, usage_month from books where is_carbon
+delivered_months as (
+    select provider_name, payer_account_id, usage_month, is_carbon from books
     union
-    select carbon_sources.provider_name, carbon_sources.payer_account_id, cast(left(partition, 7) || '-01' as date)
+    select carbon_sources.provider_name, payer_account_id, cast(left(partition, 7) || '-01' as date), true
     from ops.dim_deliveries
     inner join (select distinct source_name, provider_name, payer_account_id from books where is_carbon) as carbon_sources
         using (source_name)
     where is_elected and regexp_matches(partition, '^[0-9]{4}-[0-9]{2}([^0-9]|$$)')
 ),
 presence as (
-    select
-        payers.provider_name,
-        payers.payer_account_id,
-        payers.source_name,
-        months.usage_month,
-        bills.usage_month is not null or not payers.needs_bill as has_bill,
-        carbon_months.usage_month is not null or not payers.needs_carbon as has_carbon
+    select provider_name, payer_account_id, source_name, usage_month,
+        bool_or(not needs_bill or is_carbon is false) as has_bill,
+        bool_or(not needs_carbon or is_carbon is true) as has_carbon
     from payers
-    cross join months
-    left join bills using (provider_name, payer_account_id, usage_month)
-    left join carbon_months using (provider_name, payer_account_id, usage_month)
+    cross join unnest([$month_1, $month_2, $month_3]) as months (usage_month)
+    left join delivered_months using (provider_name, payer_account_id, usage_month)
+    group by provider_name, payer_account_id, source_name, usage_month
 )"""
-
 
 WAYS = ("location", "market")
 PARTS = (("run", " filter (where is_run)"), ("rest", " filter (where not is_run)"), ("all", ""))
 
 
-# CTE `parts`: each book emission row of runs and of the residual; their sum is the provider's less what is quarantined.
-_NAMES = "source_name, provider_name, payer_account_id, region_id, service_code, usage_month, provider_model_version"
-_COLUMNS = ", ".join((_NAMES, *MASSES))
-EMISSION_PARTS = f"""parts as (
-    select true as is_run, training_run_id, cast(null as varchar) as reason, {_COLUMNS}
-    from marts.fct_run_cell_emissions
+def parts_of(book: str, columns: str) -> str:
+    """CTE `parts`: each row of a book, of runs and of the residual; their sum is the provider's less what is quarantined."""
+    return f"""parts as (
+    select true as is_run, training_run_id, cast(null as varchar) as reason, {columns}
+    from marts.fct_run_cell_{book}
     where {within()}
     union all
-    select false, null, reason, {_COLUMNS}
-    from marts.fct_residual_emissions
+    select false, null, reason, {columns}
+    from marts.fct_residual_{book}
     where {within()}
 )"""
+
+
+_NAMES = "source_name, provider_name, payer_account_id, region_id, service_code, usage_month, provider_model_version"
+EMISSION_PARTS = parts_of("emissions", ", ".join((_NAMES, *MASSES)))

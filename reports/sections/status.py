@@ -3,14 +3,16 @@
 Issuing is somebody's act, never this code's.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from reports.door import Row
 from reports.errors import QuarterError
+from reports.model import answer
 from reports.publication import Publication
 from reports.quarter import Quarter, listed, month_name
 from reports.sections.sql import PRESENCE, account_names, within
-from reports.sections.tables import table
+from reports.sections.tables import chosen, summed
 
 
 @dataclass(frozen=True)
@@ -23,59 +25,43 @@ class Status:
 
 
 NOT_ISSUED = "Every figure is final; the report has not been issued."
-PRESENCE_OF_PAYERS = table("presence").answered_by(f"""with {PRESENCE}
-select presence.provider_name, presence.payer_account_id, payers_named.account_name as payer_account_name,
-    presence.source_name, presence.usage_month, presence.has_bill, presence.has_carbon
-from presence
-{account_names("presence", "payer_account_id", "payers_named")}
-order by presence.provider_name, presence.payer_account_id, presence.source_name, presence.usage_month""")
-
-ROW_STATUS = table("row_status").answered_by(f"""with rows_of_both as (
+PRESENCE_OF_PAYERS = chosen("presence", f"presence\n{account_names('payer_account_id', 'payer_account_name')}", before=PRESENCE)
+ROW_STATUS = summed(
+    "row_status",
+    "rows_of_both",
+    before=f"""rows_of_both as (
     select 'cost' as book, usage_month, status from marts.fct_training_run_costs where {within()}
     union all
     select 'emissions', usage_month, status from marts.fct_training_run_emissions where {within()}
+)""",
+    **{
+        f"{status}_rows": f"count(*) filter (where status = '{status}')"
+        for status in ("final", "preliminary", "not_published", "no_cell")
+    },
 )
-select
-    book,
-    usage_month,
-    count(*) filter (where status = 'final') as final_rows,
-    count(*) filter (where status = 'preliminary') as preliminary_rows,
-    count(*) filter (where status = 'not_published') as not_published_rows,
-    count(*) filter (where status = 'no_cell') as no_cell_rows
-from rows_of_both
-group by book, usage_month
-order by book, usage_month""")
 
-
-EXPIRING = f"""with newest as (
-    select factor_id, region_id, factor_age_years from marts.fct_training_run_emissions_modelled
-    where usage_month = (
-        select max(usage_month) from marts.fct_training_run_emissions_modelled where factor_id is not null and {within()}
-    )
+EXPIRING = f"""select valid_to, max(factor_age_years) as factor_age_years,
+    string_agg(distinct region_id, ', ' order by region_id) as regions
+from marts.fct_training_run_emissions_modelled
+inner join marts.dim_emission_factors using (factor_id)
+where valid_to <= $end + interval 3 month and usage_month = (
+    select max(usage_month) from marts.fct_training_run_emissions_modelled where factor_id is not null and {within()}
 )
-select factors.valid_to, max(newest.factor_age_years) as factor_age_years,
-    string_agg(distinct newest.region_id, ', ' order by newest.region_id) as regions
-from newest
-inner join marts.dim_emission_factors as factors using (factor_id)
-where factors.valid_to <= $end + interval 3 month
-group by factors.valid_to
-order by factors.valid_to"""
+group by valid_to
+order by valid_to"""
 
 
 def _expiring(publication: Publication, quarter: Quarter) -> tuple[str, ...]:
     """Factors of the quarter's newest month that run out before the next quarter is over."""
-    sql = quarter.fill(EXPIRING)
-    if publication.missing(sql):
-        return ()
     return tuple(
         f"The emission factor of {row['regions']} expires on {row['valid_to']}"
         + (f" (its data are {row['factor_age_years']} years old)" if row["factor_age_years"] is not None else "")
         + ": months from then on have no modelled emissions there without a newer one."
-        for row in publication.rows(sql)
+        for row in publication.rows_if_there(quarter.fill(EXPIRING))
     )
 
 
-def _lacks(rows: list[Row], flag: str, what: str) -> list[str]:
+def _lacks(rows: Iterable[Row], flag: str, what: str) -> list[str]:
     """One sentence per payer that lacks something, its months named."""
     lacking: dict[str, list[str]] = {}
     for row in rows:
@@ -110,15 +96,14 @@ def require_data(publication: Publication, quarter: Quarter) -> None:
 
 def decide(publication: Publication, quarter: Quarter) -> Status:
     """The stamp and why. The counts are SQL; only their wording is made here."""
-    specs = [spec.of(quarter) for spec in (PRESENCE_OF_PAYERS, ROW_STATUS)]
-    if publication.missing("".join(spec.sql for spec in specs)):
+    payers, counts = (answer(publication, quarter, spec) for spec in (PRESENCE_OF_PAYERS, ROW_STATUS))
+    if payers.absent or counts.absent:
         return Status("draft", ("Which months are complete is not known: an older version published these data. Refresh once.",))
-    payers, counts = (publication.rows(spec.sql) for spec in specs)
     expiring = _expiring(publication, quarter)
-    gaps = _lacks(payers, "has_bill", "bill") + _lacks(payers, "has_carbon", "carbon publication")
+    gaps = _lacks(payers.rows, "has_bill", "bill") + _lacks(payers.rows, "has_carbon", "carbon publication")
     open_rows = []
     for book, words in (("cost", "Cost"), ("emissions", "Emission")):
-        months = [month_name(row["usage_month"]) for row in counts if row["book"] == book and row["preliminary_rows"]]
+        months = [month_name(row["usage_month"]) for row in counts.rows if row["book"] == book and row["preliminary_rows"]]
         if months:
             open_rows.append(f"{words} rows of {listed(months)} are preliminary.")
     if gaps:

@@ -1,4 +1,7 @@
-"""The tables of a report as the YAML files beside the sections declare them: title, columns, method. The SQL is a section's own.
+"""The tables of a report as the YAML files beside the sections declare them: title, columns, method.
+
+A section gives a table its query: `chosen` are rows of a mart as they are, `summed` a row for each of their names. Both select
+the declared columns, so that a section writes down only where rows come from and what is no column of theirs.
 
 A row of columns is `{usage_month: Month, region_id: Region}`: the column of the query and its heading. The kind of each is that
 of its name. `_` holds what else these columns have in common, in the words of `Column`, and:
@@ -17,6 +20,7 @@ from typing import Any
 import yaml
 
 from reports.model import Column, TableSpec
+from reports.sections.sql import whole
 
 HERE = Path(__file__).resolve().parent
 ENDINGS = {
@@ -34,6 +38,8 @@ ENDINGS = {
     "state": "confidence _rule _component state _status outcome _kind _option",
     "code": "_id _code _key _type _types _version _versions _zone _object currency regions kind partition gate field fingerprint",
 }
+
+ADDED = frozenset({"money", "mass", "energy", "hours"})  # kinds of which the parts add up
 
 
 def kind_of(key: str) -> str:
@@ -78,7 +84,7 @@ def declared() -> dict[str, Any]:
 
 
 def table(id: str) -> TableSpec:
-    """A declared table; `answered_by` gives it its query."""
+    """A declared table, without its query."""
     entry = declared()[id]
     method = entry["method"]  # one text, or several that other tables share
     parts = {
@@ -89,6 +95,51 @@ def table(id: str) -> TableSpec:
     return TableSpec(id=id, sql="", **{**entry, **parts})
 
 
-def by(spec: TableSpec, name: str, group: str, label: str) -> TableSpec:
+def by(id: str, name: str, group: str, label: str) -> TableSpec:
     """The table of one attribute of runs, which is its first column: cost_by of the team is cost_by_team, Cost by team."""
+    spec = table(id)
     return replace(spec, id=f"{spec.id}_{name}", title=f"{spec.title} {name}", columns=(Column(group, label), *spec.columns))
+
+
+def chosen(asked: TableSpec | str, rows: str, order: str = "", /, *, before: str = "", **made: str) -> TableSpec:
+    """A table, or the declared one of an id, as some rows: a FROM clause and what follows it. By its key if no order is given.
+
+    `made` are expressions for columns that the rows do not have by that name, and for others that only drawings read; `before`
+    are common table expressions.
+    """
+    spec = table(asked) if isinstance(asked, str) else asked
+    names = [*spec.row_key, *(column.key for column in spec.columns)]
+    columns = {name: made.get(name, name) for name in dict.fromkeys((*names, *made))}
+    shown = ",\n    ".join(name if name == expression else f"{expression} as {name}" for name, expression in columns.items())
+    parts = (before and f"with {before}", f"select {shown}", f"from {rows}", f"order by {order or ', '.join(spec.row_key)}")
+    return replace(spec, sql="\n".join(filter(None, parts)))
+
+
+def summed(
+    asked: TableSpec | str,
+    rows: str,
+    order: str = "",
+    /,
+    *,
+    before: str = "",
+    parts: str = "count(*)",
+    total: str | None = None,
+    having: str = "",
+    **made: str,
+) -> TableSpec:
+    """A table as sums over some rows: one for each combination of its texts, and where `total` is given of those texts alone.
+
+    A measure that is not made is the sum of its parts, null when any of them is. `parts` counts those that there should be.
+    """
+    spec = table(asked) if isinstance(asked, str) else asked
+    added = {column.key: whole(column.key, parts) for column in spec.columns if column.kind in ADDED}
+    group = "all"
+    if total is not None:
+        texts = dict.fromkeys((*spec.row_key, *(column.key for column in spec.columns if column.is_text)))
+        names = [name for name in texts if name not in made]
+        left = [name for name in names if name not in total.split(", ")]
+        group = f"grouping sets (({', '.join(names)}), ({total}))"
+        made["is_total"] = f"grouping({', '.join(left)}) > 0"
+        order = order or ", ".join(filter(None, (total, "is_total", *left)))
+    rows = f"{rows}\ngroup by {group}" + (f"\nhaving {having}" if having else "")
+    return chosen(spec, rows, order, before=before, **added | made)

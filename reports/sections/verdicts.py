@@ -8,7 +8,7 @@ from reports.publication import Publication
 from reports.quarter import Quarter
 from reports.sections import compared
 from reports.sections.charts import ratio_chart
-from reports.sections.tables import table
+from reports.sections.tables import chosen
 
 TITLE = "Trainium and TPU side by side"
 KPIS = {
@@ -25,70 +25,62 @@ KPIS = {
 PRIMARY = "cost_per_run_to_target"
 SPAN = "case when window_start = $start then 'quarter' else 'four quarters' end"
 WINDOWS = "window_end = $end and window_start in ($start, cast($end - interval 1 year as date))"
+YEAR = "window_end = $end and window_start = cast($end - interval 1 year as date)"  # the four quarters to the end of this
+WHEN = " ".join(f"when '{key}' then '{words}'" for key, words in KPIS.items())
+MEASURE = f"case kpi {WHEN} end"
+POSITION = f"list_position({list(KPIS)}, kpi)"  # in reading order
 
-
-def _kpi() -> str:
-    """The KPI in words, and its place in reading order."""
-    names = " ".join(f"when '{key}' then '{words}'" for key, words in KPIS.items())
-    places = " ".join(f"when '{key}' then {place}" for place, key in enumerate(KPIS))
-    return f"case kpi {names} end as measure, case kpi {places} end as position"
-
-
-VERDICTS = table("verdicts").answered_by(f"""\
-select workload_key, {SPAN} as span, pair_count, trainium_median, tpu_median, geometric_mean_ratio, ratio_low,
-    ratio_high,
-    verdict, reason, pairs_needed
-from marts.rpt_trainium_vs_tpu
-where {WINDOWS} and kpi = '{PRIMARY}' and (window_start = $start or pair_count > 0)
-order by workload_key, window_start desc""")
-MODELLED_VERDICTS = table("modelled_verdicts").answered_by(f"""\
-select workload_key, {_kpi()}, pair_count, geometric_mean_ratio, ratio_corner_low, ratio_corner_high, verdict, reason,
-    pairs_needed
-from marts.rpt_trainium_vs_tpu
-where window_end = $end and window_start = cast($end - interval 1 year as date) and factor_view = 'chip' and pair_count > 0
-    and kpi in ('energy_kwh_per_million_tokens', 'location_based_gco2e_per_million_tokens')
-order by workload_key, position""")
-BY_KPI = table("verdicts_by_kpi").answered_by(f"""\
-select workload_key, {_kpi()}, {SPAN} as span, factor_view, pair_count, trainium_median, tpu_median,
-    geometric_mean_ratio, ratio_low, ratio_high, ratio_corner_low, ratio_corner_high, verdict, reason, pairs_needed
-from marts.rpt_trainium_vs_tpu
-where {WINDOWS} and (window_start = $start or pair_count > 0)
-order by workload_key, position, factor_view, window_start desc""")
-STRATA = table("comparison_strata").answered_by(f"""\
-select workload_key, {SPAN} as span, trainium_accelerator_type, trainium_region_id, tpu_accelerator_type,
-    tpu_region_id,
-    pair_count, geometric_mean_ratio
-from marts.rpt_comparison_strata
-where {WINDOWS} and kpi = '{PRIMARY}'
-order by workload_key, window_start desc, trainium_accelerator_type, trainium_region_id, tpu_accelerator_type, tpu_region_id""")
-SENSITIVITIES = table("comparison_sensitivities").answered_by(f"""\
-select workload_key, {_kpi()}, setting, pair_count, stated_ratio, geometric_mean_ratio, is_ranking_kept
-from marts.rpt_comparison_sensitivities
-where window_end = $end and window_start = cast($end - interval 1 year as date)
-order by workload_key, position, setting""")
-BREAK_EVEN = table("break_even").answered_by("""\
-select workload_key, from_family, to_family, billing_currency, saving_per_run, saving_low, saving_high, one_time_cost,
-    break_even_runs, break_even_runs_low, break_even_runs_high, reason
-from marts.rpt_break_even
-where saving_per_run > 0
-order by workload_key, from_family""")
-PAIRS = table("pair_ratios").answered_by(f"""\
-select workload_key, pair_key, {_kpi()}, unit, trainium_run_count, tpu_run_count, trainium_value, trainium_value_low,
-    trainium_value_high, tpu_value, tpu_value_low, tpu_value_high, ratio, ratio_corner_low, ratio_corner_high
-from marts.rpt_comparison_pairs
-where window_end = $end and window_start = cast($end - interval 1 year as date) and factor_view = 'chip' and setting = ''
-order by workload_key, position, pair_key""")
+VERDICTS = chosen(
+    "verdicts",
+    f"marts.rpt_trainium_vs_tpu\nwhere {WINDOWS} and kpi = '{PRIMARY}' and (window_start = $start or pair_count > 0)",
+    "workload_key, window_start desc",
+    span=SPAN,
+)
+MODELLED_VERDICTS = chosen(
+    "modelled_verdicts",
+    f"""marts.rpt_trainium_vs_tpu
+where {YEAR} and factor_view = 'chip' and pair_count > 0
+    and kpi in ('energy_kwh_per_million_tokens', 'location_based_gco2e_per_million_tokens')""",
+    f"workload_key, {POSITION}",
+    measure=MEASURE,
+)
+BY_KPI = chosen(
+    "verdicts_by_kpi",
+    f"marts.rpt_trainium_vs_tpu\nwhere {WINDOWS} and (window_start = $start or pair_count > 0)",
+    f"workload_key, {POSITION}, factor_view, window_start desc",
+    measure=MEASURE,
+    span=SPAN,
+)
+STRATA = chosen(
+    "comparison_strata",
+    f"marts.rpt_comparison_strata\nwhere {WINDOWS} and kpi = '{PRIMARY}'",
+    "workload_key, window_start desc, trainium_accelerator_type, trainium_region_id, tpu_accelerator_type, tpu_region_id",
+    span=SPAN,
+)
+SENSITIVITIES = chosen(
+    "comparison_sensitivities",
+    f"marts.rpt_comparison_sensitivities\nwhere {YEAR}",
+    f"workload_key, {POSITION}, setting",
+    measure=MEASURE,
+)
+BREAK_EVEN = chosen("break_even", "marts.rpt_break_even\nwhere saving_per_run > 0", "workload_key, from_family")
+PAIRS = chosen(
+    "pair_ratios",
+    f"marts.rpt_comparison_pairs\nwhere {YEAR} and factor_view = 'chip' and setting = ''",
+    f"workload_key, {POSITION}, pair_key",
+    measure=MEASURE,
+)
 LEAD = (
     "Compared are whole runs with all their attempts, matched by pair key; below 1 the TPU side took less. A side is "
     "named where five pairs or more agree, the power of the chips is not assumed, and less is left without a run than the "
     "sides differ."
 )
-DISAGREEMENT = """select allocated.workload_key, allocated.pair_count as allocated_pairs, modelled.pair_count as modelled_pairs,
+DISAGREEMENT = f"""select allocated.workload_key, allocated.pair_count as allocated_pairs, modelled.pair_count as modelled_pairs,
     allocated.geometric_mean_ratio as allocated_ratio, modelled.geometric_mean_ratio as modelled_ratio
 from marts.rpt_comparison_sensitivities as allocated
 inner join marts.rpt_comparison_sensitivities as modelled using (window_start, window_end, workload_key, kpi)
 where allocated.setting = 'factors: allocated by the provider' and modelled.setting = 'factors: each its own region'
-    and window_end = $end and window_start = cast($end - interval 1 year as date)
+    and {YEAR}
     and (allocated.geometric_mean_ratio < 1) <> (modelled.geometric_mean_ratio < 1)
 order by allocated.workload_key"""
 
@@ -130,5 +122,4 @@ def section(publication: Publication, quarter: Quarter) -> Section:
         there = f"only on {families.pop()}" if families else "on neither"
         absent = f"Nothing is compared: it takes runs that ended on Trainium and on TPU, and in this quarter they ended {there}."
         return side_by_side({made.id: made} if made.rows else {}, "", (), absent=absent)
-    query = quarter.fill(DISAGREEMENT)
-    return side_by_side(tables, LEAD, () if publication.missing(query) else publication.rows(query))
+    return side_by_side(tables, LEAD, publication.rows_if_there(quarter.fill(DISAGREEMENT)))

@@ -13,10 +13,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 from reports.door import Row
 from reports.errors import ReportError
+from reports.model import key_text
 from reports.page.numbers import plain
 from reports.quarter import Quarter
 
@@ -51,7 +52,7 @@ class Figure:
 
 def figure_id(parts: Sequence[str], key: Sequence[str | None], column: str) -> str:
     """The id of a figure: what it is in, the values of its row's key, its column."""
-    return "/".join([*parts, ",".join(quote(value or "", safe="") for value in key), column])
+    return "/".join([*parts, key_text(key), column])
 
 
 def parts_of(text: str) -> tuple[str | None, str, list[str], str]:

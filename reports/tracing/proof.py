@@ -17,7 +17,7 @@ from typing import Any
 
 import duckdb
 
-from reports.door import MEMORY, Door, Row, lock, settings
+from reports.door import MEMORY, Door, Row, lock, rows_of, settings
 from reports.errors import PublicationError
 from reports.page.numbers import plain
 from reports.quarter import Quarter
@@ -80,11 +80,7 @@ class Prover:
         """The answer of a query on the rows that meet these conditions."""
         for table, condition in conditions.items():
             self.show(table, condition)
-        if self.door:
-            return self.door.rows(sql)
-        cursor = self.connection.execute(sql)
-        names = [column[0] for column in cursor.description]
-        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+        return self.door.rows(sql) if self.door else rows_of(self.connection.execute(sql))
 
     def lock(self) -> None:
         """From here on no file is reached, and what is asked goes through the door: it may be SQL that came in a report."""

@@ -14,10 +14,10 @@ import pytest
 
 from tests.connectors.kit import converted, rows_of, write_bytes
 from tests.recorder.kit import HOST, POWER, Node
-from trainledger_recorder.samplers import Libtpu, NeuronPower, Nvml, Stamp, kinds_here, lacking_here
+from trainledger_recorder.samplers import Libtpu, NeuronPower, Nvml, kinds_here, lacking_here, stamped
 from trainledger_recorder.sampling import sample, samplers_of
 
-STAMP = Stamp("2026-04-12T08:00:05.000Z", {"resource_id": HOST}, "run-a")
+STAMP = stamped("2026-04-12T08:00:05.000Z", {"resource_id": HOST}, "run-a")
 
 
 def test_the_drivers_power_is_found_in_both_trees_and_the_same_text_again_is_no_news(node: Node) -> None:
@@ -136,7 +136,7 @@ def read_tpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **metrics: list[st
     fake.tpumonitoring = Tpu(**metrics)  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, fake.__name__, fake)
     sampler = Libtpu({"location": "us-central2", "accelerator_type": "ct6e-standard-4t"}, fake.__name__)
-    stamp = Stamp(STAMP.collected_at, {"resource_id": "4519384756201"}, "run-a")
+    stamp = stamped(STAMP["collected_at"], {"resource_id": "4519384756201"}, "run-a")
     lines = b"".join(json.dumps(one).encode() + b"\n" for one in sampler.documents(stamp))
     if not lines:
         return []
