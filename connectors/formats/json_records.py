@@ -110,7 +110,7 @@ def _schema_of(shape: Shape, given: pa.Schema) -> pa.Schema:
     """
     decimals = {*shape.decimals, *(field.name for field in given if is_text(field.type))}
     types = {path: _json_type(column, is_decimal=path in decimals) for path, column in shape.columns.items()}
-    for path, pair in shape.maps.items():
+    for path, (_, *pair) in shape.maps.items():
         types[path] = pa.list_(pa.struct({name: pa.string() for name in pair}))
     for path, columns in shape.records.items():
         fields = {name: _json_type(one, is_decimal=f"{path}.{name}" in shape.decimals) for name, one in columns.items()}

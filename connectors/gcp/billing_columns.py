@@ -20,56 +20,50 @@ price.tier_start_amount price.pricing_unit_quantity
 """
 
 LINE_COLUMNS: dict[str, Column] = {
-    "billing_account_id": required("billing_account_id", Text, filled=True),
-    "service.id": required("service_id", Text),
+    **at("billing_account_id", Text, required=True, filled=True),
+    **at("service.id", Text, required=True),
     **at("service.description sku.id sku.description", Text),
-    "usage_start_time": required("usage_start_time", Timestamp, filled=True),
-    "usage_end_time": required("usage_end_time", Timestamp, filled=True),
+    **at("usage_start_time usage_end_time", Timestamp, required=True, filled=True),
     **at("project.id project.number project.name project.ancestry_numbers location.location location.region location.zone", Text),
     **at("resource.name resource.global_name", Text),
-    "cost": required("cost", Number, filled=True, below=_MONEY),
-    "currency": required("currency", Text, filled=True),
-    **at("currency_conversion_rate", Number, below=1e12),
-    **at(PRICES, Number, below=_MONEY),
+    **at("cost", Number, required=True, filled=True, below=_MONEY),
+    **at("currency", Text, required=True, filled=True),
+    **at(f"currency_conversion_rate {PRICES}", Number, below=_MONEY),
     **at("price.unit", Text),
     **at("usage.amount", Number, below=_QUANTITY),
     **at("usage.unit", Text),
     **at("usage.amount_in_pricing_units", Number, below=_QUANTITY),
     **at("usage.pricing_unit invoice.month", Text),
-    "cost_type": Column("cost_type", Text, known=frozenset({"regular", "tax", "adjustment", "rounding_error"})),
-    "adjustment_info.type": Column("adjustment_type", Text),
-    "adjustment_info.mode": Column("adjustment_mode", Text),
+    **at("cost_type", Text, known=frozenset({"regular", "tax", "adjustment", "rounding_error"})),
+    **at("adjustment_info.type=adjustment_type adjustment_info.mode=adjustment_mode", Text),
     **at("cost_at_list cost_at_effective_price_default", Number, below=_MONEY),
     **at("transaction_type subscription.instance_id consumption_model.id consumption_model.description", Text),
     **at("export_time", Timestamp),
 }
 
 CREDIT_COLUMNS: dict[str, Column] = {
-    **{name: Column(f"credit_{name}", Text) for name in ("type", "name", "id")},
-    "amount": required("credit_amount", Number, filled=True, below=_MONEY),
+    **at("type=credit_type name=credit_name id=credit_id", Text),
+    **at("amount=credit_amount", Number, required=True, filled=True, below=_MONEY),
 }
 
 # a credit row repeats these of its line, so that a total per account, month and currency needs no join
 CREDIT_KEYS = ("billing_account_id", "usage_start_time", "usage_end_time", "currency", "invoice_month")
 
-# repeated pairs: the fields of their key, and that of their value. All are as of the time of use, as Google writes them
+# repeated pairs: their column, the fields of their key, and that of their value. All are as of the time of use, as Google
+# writes them
 MAPS = {
-    "labels": ("key", "value"),
-    "system_labels": ("key", "value"),
-    "tags": ("namespace", "key", "value"),
-    "project.labels": ("key", "value"),
-    "project.ancestors": ("resource_name", "display_name"),  # their order is that of project.ancestry_numbers, backwards
+    "labels": ("labels", "key", "value"),
+    "system_labels": ("system_labels", "key", "value"),
+    "tags": ("tags", "namespace", "key", "value"),
+    "project.labels": ("project_labels", "key", "value"),
+    # their order is that of project.ancestry_numbers, backwards
+    "project.ancestors": ("project_ancestors", "resource_name", "display_name"),
 }
 
 _DOCUMENTED = """
 location.country price seller_name invoice.publisher_type adjustment_info.id adjustment_info.description
 cost_at_list_consumption_model
 """
-
-
-def flat_name(path: str) -> str:
-    """The column that a path becomes: service.id is service_id."""
-    return path.replace(".", "_")
 
 
 SHAPE = Shape(
@@ -86,7 +80,7 @@ SCHEMA = Schema(
         required("part", Text, filled=True),  # line: a row of the export; credit: an element of a row's credits
         required("line_number", BigInt, filled=True),  # the row of the export, from 1, that a line is or a credit belongs to
         *LINE_COLUMNS.values(),
-        *optional(map(flat_name, MAPS), TextMap),
+        *optional((column for column, *_ in MAPS.values()), TextMap),
         *(Column(column.name, column.type, below=column.below) for column in CREDIT_COLUMNS.values()),
     ),
     remedy_page=PAGE,
@@ -94,7 +88,7 @@ SCHEMA = Schema(
         **dict.fromkeys(
             ("cost", "cost_at_list", "cost_at_effective_price_default", "credit_amount", "currency_conversion_rate"), 12
         ),
-        **dict.fromkeys(map(flat_name, PRICES.split()), 12),
+        **dict.fromkeys((path.replace(".", "_") for path in PRICES.split()), 12),
         **dict.fromkeys(("usage_amount", "usage_amount_in_pricing_units"), 9),
     },
 )
