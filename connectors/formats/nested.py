@@ -49,9 +49,9 @@ def at(paths: str, type_: str, **more: Any) -> dict[str, Column]:
 class NestedFile:
     """One Parquet object with nested records. Opening it checks names and types; `unknown` are undeclared paths."""
 
-    def __init__(self, file: Any, shape: Shape, start: Rows) -> None:
+    def __init__(self, file: Any, schema: pa.Schema, shape: Shape, start: Rows) -> None:
         self._file, self.shape, self.start = file, shape, start
-        self._given = given = flattened(file.schema_arrow.empty_table()).schema
+        self._given = given = flattened(schema.empty_table()).schema
         unknown = self._check(shape.columns, given)
         for path, columns in shape.records.items():
             wanted = {f"{path}.{name}": column for name, column in columns.items()}
@@ -141,19 +141,12 @@ def open_nested(path: Path, shape: Shape, key: str, uri: str) -> NestedFile | No
     """Open and check a file; None when it has no rows, for a file without rows may have any shape."""
     file = open_parquet(path, key, uri)
     with named_errors(key, uri):
-        return NestedFile(file, shape, Rows(key, uri)) if file.metadata.num_rows else None
-
-
-@dataclass(frozen=True, slots=True)
-class _Described:
-    """A file that is only described: of a table whose rows were not read."""
-
-    schema_arrow: pa.Schema
+        return NestedFile(file, file.schema_arrow, shape, Rows(key, uri)) if file.metadata.num_rows else None
 
 
 def check_shape(schema: pa.Schema, shape: Shape, key: str, uri: str) -> tuple[str, ...]:
     """Check the names and types that rows will have, before there are any; return the undeclared paths."""
-    return NestedFile(_Described(schema), shape, Rows(key, uri)).unknown
+    return NestedFile(None, schema, shape, Rows(key, uri)).unknown
 
 
 def flat(column: Column, path: str, values: pa.Array, rows: Rows) -> pa.Array:

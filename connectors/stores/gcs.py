@@ -12,14 +12,13 @@ from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from google.api_core.client_options import ClientOptions
 from google.api_core.exceptions import NotFound, PreconditionFailed
 from google.cloud import storage
 from google.cloud.storage.exceptions import DataCorruption, InvalidResponse
 from google.cloud.storage.retry import DEFAULT_RETRY
 
 from connectors.stores import READ_LIMIT, ObjectInfo, StoreOptions
-from connectors.stores.google_access import CALL, credentials_of, named_errors
+from connectors.stores.google_access import CALL, client_of, named_errors
 from connectors.stores.google_locations import bucket_location
 from connectors.stores.transfer import Remote, broken, changed, check_size, hash_of
 
@@ -40,9 +39,7 @@ class BucketStore(Remote):
     @cached_property
     def client(self) -> storage.Client:
         """The client, made when it is first needed. It reads and lists, for which no project is named."""
-        options = ClientOptions(api_endpoint=self.options.endpoint_url) if self.options.endpoint_url else None
-        with named_errors(self.uri, "list", self.options):
-            return storage.Client(project=None, credentials=credentials_of(self.options), client_options=options)
+        return client_of(storage.Client, None, self.uri, "list", self.options)
 
     def list_objects(self, prefix: str = "") -> Iterator[ObjectInfo]:
         """List all pages; Cloud Storage lists in the order of UTF-8 bytes, which is the order of the keys."""

@@ -111,7 +111,7 @@ def _named(source: SourceSettings, remedy: str) -> str:
 
 
 def _login(source: SourceSettings, store: TableStore) -> Check:
-    from connectors.stores.google_permissions import logged_in_as
+    from connectors.stores.bigquery_preview import logged_in_as
 
     name = logged_in_as(source.location, store.options)
     if source.endpoint_url:
@@ -215,22 +215,22 @@ def _price(number: int) -> str:
 
 def _permissions(source: SourceSettings, store: TableStore, description: Mapping[str, Any]) -> Check:
     """What a refresh needs and did not need yet: the rows of the table, and a stream of the Storage API for large partitions."""
-    from connectors.stores.google_permissions import try_stream
+    from connectors.stores.bigquery_preview import try_stream
 
     if missing := _missing(source, store):
         return _lacks(source, missing)
     column = description["schema"]["fields"][0]["name"]
     is_table = description.get("type", "TABLE") == "TABLE"
-    is_known = is_table and try_stream(store.reader, source.location, column, store.options)
+    is_known = is_table and try_stream(store, column)
     message = "it may describe the table and run queries"
     message += ", and stream rows" if is_known else "; whether it may stream rows is shown by the first large partition"
     return _ok(source, "permissions", message, may_stream=is_known or None)
 
 
 def _missing(source: SourceSettings, store: TableStore) -> list[str]:
-    from connectors.stores.google_permissions import lacking
+    from connectors.stores.bigquery_preview import lacking
 
-    return lacking(store.client, source.location, store.options)
+    return lacking(store)
 
 
 def _lacks(source: SourceSettings, missing: list[str]) -> Check:
@@ -243,10 +243,10 @@ def _lacks(source: SourceSettings, missing: list[str]) -> Check:
 
 def _nearest(source: SourceSettings, store: TableStore) -> str:
     """What of a table's name is not there, with the name that may be meant; '' where it is listed after all."""
-    from connectors.stores.google_permissions import neighbours
+    from connectors.stores.bigquery_preview import neighbours
 
     table = table_location(source.location)
-    what, names = neighbours(store.client, table, store.options)
+    what, names = neighbours(store)
     if table.table in names or (what == "dataset" and table.dataset in names):  # it is there, and may not be looked into
         return ""
     known = {"table": f"no table {table.table} in {table.full_dataset}", "dataset": f"no dataset {table.full_dataset}"}
