@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from connectors.deliveries import Converted, Delivery, Part, Refusal, refusal_of
@@ -13,6 +13,7 @@ from connectors.formats.nested import NestedFile, Shape
 from connectors.formats.parquet import named_errors, write_tables
 from connectors.layouts.payers import with_only_payer
 from connectors.layouts.shards import orphan_shards
+from connectors.stores import ObjectInfo
 
 
 def convert_objects(
@@ -30,29 +31,26 @@ def convert_objects(
     """
     path = next(path for path, column in shape.columns.items() if column.name == "billing_account_id")
 
-    def opened() -> Iterator[tuple[int, NestedFile]]:
-        for number, info in enumerate(delivery.objects, start=1):
-            source = open_rows(files[info.key], shape, info.key, f"{store_uri}/{info.key}", folder=folder)
-            if source is not None:
-                yield number, source
+    def opened(info: ObjectInfo) -> NestedFile | None:
+        return open_rows(files[info.key], shape, info.key, f"{store_uri}/{info.key}", folder=folder)
 
-    def converted(account: str | None) -> list[Converted]:
-        done = []
-        for number, source in opened():
-            source.constants = {path: account} if account else {}
-            key, target = source.start.key, folder / f"{name}-{number}.parquet"
-            with named_errors(key, source.start.uri):
-                rows = write_tables(tables(source), target)
-            remarks = tuple(_remark(delivery, source, *repeat) for repeat in source.repeats.items())
-            done.append(Converted((Part(target, key),), rows, source.unknown, remarks))
-        return done
+    def convert(info: ObjectInfo, account: str | None) -> Converted:
+        source = opened(info)
+        if source is None:
+            return Converted()
+        source.constants = {path: account} if account else {}
+        target = folder / f"{name}-{delivery.objects.index(info) + 1}.parquet"
+        with named_errors(info.key, source.start.uri):
+            rows = write_tables(tables(source), target)
+        remarks = tuple(_remark(delivery, source, *repeat) for repeat in source.repeats.items())
+        return Converted((Part(target, info.key),), rows, source.unknown, remarks)
 
-    def accounts() -> set[str]:
-        columns = (batch.column(path) for _, source in opened() for _, batch in source.batches())
-        return {account for values in columns for account in values.unique().to_pylist() if account}
+    def accounts(info: ObjectInfo) -> Iterable[pa.Array]:
+        source = opened(info)
+        return (batch.column(path) for _, batch in source.batches()) if source else ()
 
     orphans = Converted(refusals=orphan_shards(delivery, store_uri))
-    return [*with_only_payer(converted, accounts, path), orphans]
+    return [*with_only_payer(delivery.objects, convert, accounts, path), orphans]
 
 
 def _remark(delivery: Delivery, source: NestedFile, path: str, repeat: tuple[int, int]) -> Refusal:

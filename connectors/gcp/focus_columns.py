@@ -7,15 +7,12 @@ row with its credits, while `cost` of the detailed export is before them. What t
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from connectors.formats.nested import Shape, at
-from connectors.formats.schema import BigInt, Column, Number, Schema, Text, TextMap, Timestamp, optional, required
-from connectors.gcp import billing_columns
+from connectors.formats.schema import Column, Number, Schema, Text, Timestamp
+from connectors.gcp.billing_columns import MONEY, QUANTITY, absent, flat_columns
+from connectors.gcp.billing_columns import SCHEMA as BILLING
 
 PAGE = "docs/sources/gcp_focus.md"
-_MONEY = 1e12
-_QUANTITY = 1e24
 
 _MONIES = """
 ListCost=cost_at_list x_CostAtEffectivePriceDefault=cost_at_effective_price_default ContractedCost=contracted_cost
@@ -41,18 +38,18 @@ LINE_COLUMNS: dict[str, Column] = {
     **at("ChargePeriodStart=usage_start_time ChargePeriodEnd=usage_end_time", Timestamp, required=True, filled=True),
     # without it tax would be use
     **at("ChargeCategory=charge_category", Text, required=True, filled=True, known=_CATEGORIES),
-    **at("BilledCost=billed_cost", Number, required=True, filled=True, below=_MONEY),
+    **at("BilledCost=billed_cost", Number, required=True, filled=True, below=MONEY),
     **at("BillingCurrency=currency", Text, required=True, filled=True),
     **at(_TEXTS, Text),
-    **at(_MONIES, Number, below=_MONEY),
-    **at(_QUANTITIES, Number, below=_QUANTITY),
-    **at(f"{_RATE}=currency_conversion_rate", Number, below=_MONEY),
+    **at(_MONIES, Number, below=MONEY),
+    **at(_QUANTITIES, Number, below=QUANTITY),
+    **at(f"{_RATE}=currency_conversion_rate", Number, below=MONEY),
     **at("BillingPeriodStart=billing_period_start x_ExportTime=export_time", Timestamp),
 }
 
 CREDIT_COLUMNS: dict[str, Column] = {
     **at("Type=credit_type Name=credit_name Id=credit_id", Text),
-    **at("Amount=credit_amount", Number, required=True, filled=True, below=_MONEY),
+    **at("Amount=credit_amount", Number, required=True, filled=True, below=MONEY),
 }
 
 MAPS = {
@@ -77,22 +74,12 @@ SHAPE = Shape(
 
 # what the detailed export has and this one has in another way (billed_cost, charge_class) or not at all
 _OTHERWISE = {"cost", "adjustment_type", "adjustment_mode", "transaction_type"}
-_OWN = (
-    required("part", Text, filled=True),
-    required("line_number", BigInt, filled=True),
-    *LINE_COLUMNS.values(),
-    Column("invoice_month", Text),  # that of billing_period_start as text, as Google's other exports write theirs
-    *optional((column for column, *_ in MAPS.values()), TextMap),
-    *(replace(column, required=False, filled=False) for column in CREDIT_COLUMNS.values()),
-)
-_ABSENT = tuple(
-    replace(column, required=False, filled=False)
-    for column in billing_columns.SCHEMA
-    if column.name not in {*_OTHERWISE, *(own.name for own in _OWN)}
-)
+_OWN = flat_columns(SHAPE, Column("invoice_month", Text))  # that of billing_period_start, as Google's other exports write theirs
+_ABSENT = absent(one for one in BILLING if one.name not in {*_OTHERWISE, *(own.name for own in _OWN)})
+_COLUMNS = (*_OWN, *_ABSENT)
 
 SCHEMA = Schema(
-    columns=(*_OWN, *_ABSENT),
+    columns=_COLUMNS,
     remedy_page=PAGE,
-    measures={one.name: billing_columns.SCHEMA.measures.get(one.name, 12) for one in (*_OWN, *_ABSENT) if one.type == Number},
+    measures={one.name: BILLING.measures.get(one.name, 12) for one in _COLUMNS if one.type == Number},
 )
