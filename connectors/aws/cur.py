@@ -26,8 +26,6 @@ from connectors.layouts.exports import Layout, find_export_deliveries
 from connectors.layouts.payers import with_only_payer
 from connectors.times import is_month
 
-__all__ = ["KIND", "LAYOUTS", "SCHEMA", "convert", "find_deliveries"]
-
 KIND = "aws_cur"
 _PAYER = "bill_payer_account_id"
 _PAYER_MAY_LACK = replace(SCHEMA, columns=tuple(replace(one, filled=one.filled and one.name != _PAYER) for one in SCHEMA))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from connectors.formats.delimited import CsvFile
-from connectors.formats.parquet import named_errors, open_parquet, read_rows
+from connectors.formats.parquet import open_parquet, read_rows
 from connectors.formats.values import Rows
 
 Object = tuple[str, Path, str]  # its key, where it was landed, and its full name
@@ -17,9 +17,7 @@ def payers_in(one: Object, column: str, in_csv: Callable[[CsvFile, Sequence[str]
     """The arrays of payers in one object; `in_csv` gives the columns that a CSV has them in, by its header."""
     key, path, uri = one
     if key.lower().endswith(".parquet"):
-        with named_errors(key, uri):
-            rows = read_rows(open_parquet(path, key, uri), [column], Rows(key, uri))
-            return [batch.column(0) for _, batch in rows]
+        return [batch.column(0) for _, batch in read_rows(open_parquet(path, key, uri), [column], Rows(key, uri))]
     csv = CsvFile(path, key, uri)
     header = csv.header()
     names = in_csv(csv, header) if header else ()

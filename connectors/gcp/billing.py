@@ -23,8 +23,6 @@ from connectors.gcp.accounts import convert_objects
 from connectors.gcp.billing_columns import CREDIT_KEYS, SCHEMA, SHAPE
 from connectors.layouts.partition_folders import find_partition_deliveries
 
-__all__ = ["KIND", "SCHEMA", "convert", "find_deliveries"]
-
 KIND = "gcp_billing"
 
 # the partition of each day; its files are the delivery, as this export has no manifest

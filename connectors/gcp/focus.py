@@ -14,8 +14,6 @@ from connectors.gcp import billing
 from connectors.gcp.focus_columns import SCHEMA, SHAPE
 from connectors.layouts.partition_folders import find_partition_deliveries
 
-__all__ = ["KIND", "SCHEMA", "convert", "find_deliveries"]
-
 KIND = "gcp_focus"
 
 find_deliveries = partial(find_partition_deliveries, kind=KIND, partition_of=date.isoformat)

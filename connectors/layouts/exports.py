@@ -69,8 +69,8 @@ def _delivery(
     """Read a manifest and find the objects it names."""
     info = listed[match.string]
     uri = store.uri_of(info.key)
-    manifest = parse_manifest(store.read(info), info.key, uri)
-    objects = resolve(manifest.names, store.uri.rpartition("/")[2], listed, info.key, uri)
+    names, execution_id = parse_manifest(store.read(info), info.key, uri)
+    objects = resolve(names, store.uri.rpartition("/")[2], listed, info.key, uri)
     for data in objects:
         if not data.key.lower().endswith(layout.data_formats):
             raise ExportContentError(
@@ -87,7 +87,7 @@ def _delivery(
     if not execution and store.uri.startswith("s3://") and newest > info.last_modified + REWRITING:
         what = f"{uri} is older than the files it names: the provider is rewriting them."
         raise ExportNotPublishedError(what, place=Place(info.key), reason="being_rewritten")
-    return Delivery(kind, partition, execution or manifest.execution_id or info.etag, published_at, objects, info)
+    return Delivery(kind, partition, execution or execution_id or info.etag, published_at, objects, info)
 
 
 def _execution_folder(objects: tuple[ObjectInfo, ...]) -> str | None:

@@ -32,8 +32,8 @@ class BucketStore(Remote):
     """The objects below gs://bucket/prefix, by keys relative to the prefix. Nothing is asked before the first call."""
 
     def __init__(self, location: str, options: StoreOptions | None = None) -> None:
-        self._place = bucket_location(location)
-        self.uri = self._place.uri
+        self._bucket, self._prefix = bucket_location(location)
+        self.uri = f"gs://{self._bucket}/{self._prefix}".rstrip("/")
         self.options = options or StoreOptions()
 
     @cached_property
@@ -44,12 +44,10 @@ class BucketStore(Remote):
     def list_objects(self, prefix: str = "") -> Iterator[ObjectInfo]:
         """List all pages; Cloud Storage lists in the order of UTF-8 bytes, which is the order of the keys."""
         with named_errors(self.uri, "list", self.options):
-            found = self.client.list_blobs(
-                self._place.bucket, prefix=self._place.prefix + prefix, fields=_FIELDS, timeout=CALL, retry=_RETRY
-            )
+            found = self.client.list_blobs(self._bucket, prefix=self._prefix + prefix, fields=_FIELDS, timeout=CALL, retry=_RETRY)
             for blob in found:
                 if not blob.name.endswith("/"):  # the empty objects that consoles create as folders
-                    key = blob.name[len(self._place.prefix) :]
+                    key = blob.name[len(self._prefix) :]
                     yield ObjectInfo(key, blob.size, str(blob.generation), blob.time_created)
 
     def read(self, info: ObjectInfo, limit: int = READ_LIMIT) -> bytes:
@@ -62,7 +60,7 @@ class BucketStore(Remote):
     def fetch(self, info: ObjectInfo, path: Path) -> str:
         """Copy the bytes that are stored, checked against their checksum; those of another generation are ExportChangedError."""
         where = self.uri_of(info.key)
-        blob = self.client.bucket(self._place.bucket).blob(self._place.prefix + info.key)
+        blob = self.client.bucket(self._bucket).blob(self._prefix + info.key)
         with named_errors(where, "read", self.options, info.key):
             try:
                 blob.download_to_filename(
