@@ -28,7 +28,7 @@ KIND = "gcp_billing"
 # the partition of each day; its files are the delivery, as this export has no manifest
 find_deliveries = partial(find_partition_deliveries, kind=KIND, partition_of=date.isoformat)
 
-Added = Callable[[dict[str, pa.Array]], dict[str, pa.Array]]  # columns that follow from the lines of a batch
+Added = Callable[[dict[str, "pa.Array"]], dict[str, "pa.Array"]]  # columns that follow from the lines of a batch
 
 
 def convert(
