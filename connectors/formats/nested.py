@@ -77,7 +77,7 @@ class NestedFile:
         first = rows.before + 1
         declared = {path: column for path, column in self.shape.columns.items() if path in self.paths}
         given = {path: pa.repeat(pa.scalar(text), batch.num_rows) for path, text in self.constants.items()}
-        lines = {"line_number": pa.array(range(first, first + batch.num_rows), pa.int64())}
+        lines: dict[str, pa.Array] = {"line_number": pa.array(range(first, first + batch.num_rows), pa.int64())}
         for path, column in declared.items():
             lines[column.name] = flat(column, path, given.get(path, batch.column(path)), rows)
         for path, (name, *_) in self.shape.maps.items():

@@ -149,7 +149,7 @@ class TableStore(Remote):
         It has no job id of our own: with one the client would not ask a failed job again.
         """
         labels = {"product": "trainledger", "source": self.options.source, "step": step}
-        settings = {
+        settings: dict[str, Any] = {
             "maximum_bytes_billed": self.options.maximum_bytes_billed,
             "labels": {key: value for key, value in labels.items() if value},
             "job_timeout_ms": seconds * 1000,
