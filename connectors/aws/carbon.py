@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from connectors.aws.payers import payers_in
+from connectors.aws.payers import Object, payers_in
 from connectors.deliveries import Converted, Delivery, Part, merged
 from connectors.errors import ExportSchemaError, Place
 from connectors.formats.delimited import CsvFile
@@ -81,18 +81,12 @@ def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri:
     """
     # an object without bytes is a month without data, which still has its file
     objects = [(info.key, files[info.key], f"{store_uri}/{info.key}") for info in delivery.objects if info.size]
-
-    def converted(payer: str | None) -> Converted:
-        return merged(_convert_object(delivery.partition, key, path, folder, uri, payer) for key, path, uri in objects)
-
-    def payers() -> set[str]:
-        return set().union(*(payers_in(key, path, uri, _PAYER, lambda csv, header: (_PAYER,)) for key, path, uri in objects))
-
-    return with_only_payer(converted, payers, _PAYER)
+    payers = partial(payers_in, column=_PAYER, in_csv=lambda csv, header: (_PAYER,))
+    return merged(with_only_payer(objects, partial(_convert_object, delivery.partition, folder), payers, _PAYER))
 
 
-def _convert_object(partition: str, key: str, path: Path, folder: Path, uri: str, payer: str | None) -> Converted:
-    month, _, version = partition.partition("@")
+def _convert_object(partition: str, folder: Path, one: Object, payer: str | None) -> Converted:
+    (key, path, uri), (month, _, version) = one, partition.partition("@")
     csv = None if key.lower().endswith(".parquet") else CsvFile(path, key, uri)
     if csv:
         names: Sequence[str] = csv.header()

@@ -15,7 +15,7 @@ from typing import Any
 
 from connectors.aws.cur_columns import SCHEMA
 from connectors.aws.cur_legacy import legacy_plan
-from connectors.aws.payers import payers_in
+from connectors.aws.payers import Object, payers_in
 from connectors.deliveries import Converted, Delivery, Part, merged
 from connectors.errors import ExportContentError, Place
 from connectors.formats.delimited import CsvFile
@@ -24,10 +24,7 @@ from connectors.formats.typed_copies import Plan, copy_csv
 from connectors.formats.values import Rows, check_month, check_years
 from connectors.layouts.exports import Layout, find_export_deliveries
 from connectors.layouts.payers import with_only_payer
-from connectors.stores import ObjectInfo
 from connectors.times import is_month
-
-__all__ = ["KIND", "LAYOUTS", "SCHEMA", "convert", "find_deliveries"]
 
 KIND = "aws_cur"
 _PAYER = "bill_payer_account_id"
@@ -71,18 +68,9 @@ def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri:
 
     Rows without a payer get the only payer that the delivery names; where it names several, it is refused.
     """
-
-    def converted(payer: str | None) -> Converted:
-        rows = (_convert_object(delivery.partition, info, files[info.key], folder, store_uri, payer) for info in delivery.objects)
-        return merged(rows)
-
-    def payers() -> set[str]:
-        read = (
-            payers_in(info.key, files[info.key], f"{store_uri}/{info.key}", _PAYER, _payer_columns) for info in delivery.objects
-        )
-        return set().union(*read)
-
-    bill = with_only_payer(converted, payers, _PAYER)
+    objects = [(info.key, files[info.key], f"{store_uri}/{info.key}") for info in delivery.objects]
+    payers = partial(payers_in, column=_PAYER, in_csv=lambda csv, header: _plan_of(csv, header).columns[_PAYER])
+    bill = merged(with_only_payer(objects, partial(_convert_object, delivery.partition, folder), payers, _PAYER))
     if not bill.rows:  # usually an export whose query lost its table: a month without any cost would be published
         key = delivery.objects[0].key
         what = f"{store_uri}/{key}: the bill of {delivery.partition} has no rows."
@@ -90,34 +78,30 @@ def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri:
     return bill
 
 
-def _payer_columns(csv: CsvFile, header: Sequence[str]) -> Sequence[str]:
-    return _plan_of(csv, header).columns[_PAYER]
-
-
-def _convert_object(partition: str, info: ObjectInfo, path: Path, folder: Path, store_uri: str, payer: str | None) -> Converted:
-    uri, check = f"{store_uri}/{info.key}", partial(_must_be_of_period, partition)
-    if not info.size:
-        raise ExportContentError(f"{uri} is cut off: it has no bytes.", place=Place(info.key), reason="truncated")
-    if info.key.lower().endswith(".parquet"):
+def _convert_object(partition: str, folder: Path, one: Object, payer: str | None) -> Converted:
+    (key, path, uri), check = one, partial(_must_be_of_period, partition)
+    if not path.stat().st_size:
+        raise ExportContentError(f"{uri} is cut off: it has no bytes.", place=Place(key), reason="truncated")
+    if key.lower().endswith(".parquet"):
         target = path
-        with named_errors(info.key, uri):
+        with named_errors(key, uri):
             schema = _PAYER_MAY_LACK if payer else SCHEMA
-            count, unknown, names = check_parquet(path, schema, info.key, uri, check, _TIMES)
+            count, unknown, names = check_parquet(path, schema, key, uri, check, _TIMES)
         if count and (payer or has_clashing_names(names)):
             target = folder / f"{path.name}.parquet"
             read = {*SCHEMA.names, *(column.name for column in SCHEMA.spread_columns(names))}
             constants = {_PAYER: payer} if payer else {}
             copied = {name: name for name in names if name in read and name not in constants}
-            copy_parquet(path, target, copied, constants, info.key, uri)
+            copy_parquet(path, target, copied, constants, key, uri)
     else:
         target = folder / f"{path.name}.parquet"
-        count, unknown = _convert_csv(CsvFile(path, info.key, uri), target, payer)
-        with named_errors(info.key, uri):
-            for rows, batch in read_rows(open_parquet(target, info.key, uri), _TIMES, Rows(info.key, uri)) if count else ():
+        count, unknown = _convert_csv(CsvFile(path, key, uri), target, payer)
+        with named_errors(key, uri):
+            for rows, batch in read_rows(open_parquet(target, key, uri), _TIMES, Rows(key, uri)) if count else ():
                 check(rows, batch)
     if not count:
         return Converted()
-    return Converted((Part(target, info.key),), count, unknown)
+    return Converted((Part(target, key),), count, unknown)
 
 
 def _convert_csv(csv: CsvFile, target: Path, payer: str | None) -> tuple[int, tuple[str, ...]]:

@@ -35,15 +35,6 @@ split_line_item_reserved_usage split_line_item_split_cost split_line_item_split_
 split_line_item_unused_cost
 """
 
-_MEASURES = """
-line_item_usage_amount line_item_unblended_cost line_item_net_unblended_cost pricing_public_on_demand_cost
-reservation_effective_cost reservation_net_effective_cost
-reservation_unused_amortized_upfront_fee_for_billing_period reservation_unused_recurring_fee
-reservation_net_unused_amortized_upfront_fee_for_billing_period reservation_net_unused_recurring_fee
-savings_plan_savings_plan_effective_cost savings_plan_net_savings_plan_effective_cost
-savings_plan_total_commitment_to_date savings_plan_used_commitment
-"""
-
 # AWS's own page spells the last one both ways
 _LINE_TYPES = """
 Usage DiscountedUsage SavingsPlanCoveredUsage SavingsPlanNegation SavingsPlanRecurringFee SavingsPlanUpfrontFee RIFee Fee Tax
@@ -51,56 +42,56 @@ Credit Refund Discount BundledDiscount EdpDiscount PrivateRateDiscount RiVolumeD
 FlatRateSubscription FlateRateSubscription
 """
 
-SCHEMA = Schema(
-    columns=(
-        required("identity_line_item_id", Text),
-        *optional("identity_time_interval", Text),
-        required("bill_payer_account_id", Text, filled=True),
-        *optional(
-            "bill_invoice_id bill_bill_type bill_billing_entity bill_payer_account_name line_item_usage_account_name", Text
-        ),
-        required("bill_billing_period_start_date", Timestamp, filled=True),
-        required("line_item_usage_account_id", Text, filled=True),
-        required("line_item_line_item_type", Text, filled=True, known=frozenset(_LINE_TYPES.split())),
-        required("line_item_usage_start_date", Timestamp, filled=True),
-        required("line_item_usage_end_date", Timestamp, filled=True),
-        required("line_item_product_code", Text),
-        *optional("line_item_usage_type line_item_operation line_item_availability_zone line_item_resource_id", Text),
-        *optional("line_item_usage_amount", Number),
-        required("line_item_currency_code", Text, filled=True),
-        required("line_item_unblended_cost", Number, filled=True, below=_MONEY),
-        *optional("line_item_net_unblended_cost", Number, below=_MONEY),
-        *optional("line_item_line_item_description line_item_tax_type", Text),
-        *optional("pricing_public_on_demand_cost", Number, below=_MONEY),
-        *optional("pricing_term pricing_unit pricing_purchase_option", Text),
-        *optional("product_region_code product_instance_type product_servicecode product_product_family", Text),
-        *optional("product tags", TextMap),
-        # an export's query may select single tags and categories: `resource_tags.user_team` arrives as resource_tags_user_team
-        *optional("resource_tags cost_category", TextMap, spread=True),
-        *optional("reservation_reservation_a_r_n", Text),
-        *optional(
-            """reservation_effective_cost reservation_net_effective_cost
+_COLUMNS = (
+    required("identity_line_item_id", Text),
+    *optional("identity_time_interval", Text),
+    required("bill_payer_account_id", Text, filled=True),
+    *optional("bill_invoice_id bill_bill_type bill_billing_entity bill_payer_account_name line_item_usage_account_name", Text),
+    required("bill_billing_period_start_date", Timestamp, filled=True),
+    required("line_item_usage_account_id", Text, filled=True),
+    required("line_item_line_item_type", Text, filled=True, known=frozenset(_LINE_TYPES.split())),
+    required("line_item_usage_start_date", Timestamp, filled=True),
+    required("line_item_usage_end_date", Timestamp, filled=True),
+    required("line_item_product_code", Text),
+    *optional("line_item_usage_type line_item_operation line_item_availability_zone line_item_resource_id", Text),
+    *optional("line_item_usage_amount", Number),
+    required("line_item_currency_code", Text, filled=True),
+    required("line_item_unblended_cost", Number, filled=True, below=_MONEY),
+    *optional("line_item_net_unblended_cost", Number, below=_MONEY),
+    *optional("line_item_line_item_description line_item_tax_type", Text),
+    *optional("pricing_public_on_demand_cost", Number, below=_MONEY),
+    *optional("pricing_term pricing_unit pricing_purchase_option", Text),
+    *optional("product_region_code product_instance_type product_servicecode product_product_family", Text),
+    *optional("product tags", TextMap),
+    # an export's query may select single tags and categories: `resource_tags.user_team` arrives as resource_tags_user_team
+    *optional("resource_tags cost_category", TextMap, spread=True),
+    *optional("reservation_reservation_a_r_n", Text),
+    *optional(
+        """reservation_effective_cost reservation_net_effective_cost
             reservation_unused_amortized_upfront_fee_for_billing_period reservation_unused_recurring_fee
             reservation_net_unused_amortized_upfront_fee_for_billing_period reservation_net_unused_recurring_fee""",
-            Number,
-            below=_MONEY,
-        ),
-        # text in Parquet too; SQL reads them where a capacity block's fee needs them
-        *optional("reservation_start_time reservation_end_time reservation_number_of_reservations", Text),
-        *optional("savings_plan_savings_plan_a_r_n", Text),
-        *optional(
-            """savings_plan_savings_plan_effective_cost savings_plan_net_savings_plan_effective_cost
-            savings_plan_total_commitment_to_date savings_plan_used_commitment""",
-            Number,
-            below=_MONEY,
-        ),
-        *optional(
-            """capacity_reservation_capacity_reservation_arn capacity_reservation_capacity_reservation_status
-            capacity_reservation_capacity_reservation_type split_line_item_parent_resource_id""",
-            Text,
-        ),
+        Number,
+        below=_MONEY,
     ),
+    # text in Parquet too; SQL reads them where a capacity block's fee needs them
+    *optional("reservation_start_time reservation_end_time reservation_number_of_reservations", Text),
+    *optional("savings_plan_savings_plan_a_r_n", Text),
+    *optional(
+        """savings_plan_savings_plan_effective_cost savings_plan_net_savings_plan_effective_cost
+            savings_plan_total_commitment_to_date savings_plan_used_commitment""",
+        Number,
+        below=_MONEY,
+    ),
+    *optional(
+        """capacity_reservation_capacity_reservation_arn capacity_reservation_capacity_reservation_status
+            capacity_reservation_capacity_reservation_type split_line_item_parent_resource_id""",
+        Text,
+    ),
+)
+
+SCHEMA = Schema(
+    _COLUMNS,
     documented=frozenset(_DOCUMENTED.split()),
     remedy_page="docs/sources/aws_cur.md",
-    measures=dict.fromkeys(_MEASURES.split(), 12),
+    measures={column.name: 12 for column in _COLUMNS if column.type == Number},
 )

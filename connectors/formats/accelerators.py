@@ -11,21 +11,37 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from connectors.formats.gpu_names import gpu_type_of
 from connectors.formats.tpu_names import tpu_type_of
 
 # Trainium, Inferentia, GPUs (P and G with a generation: p5, g6e), Gaudi
 AWS_FAMILIES = "trn|inf|p[0-9]|g[0-9]|dl"
 _AWS = re.compile(rf"(?:{AWS_FAMILIES})[0-9a-z-]*\.[0-9a-z-]+", re.I)
+# of Google Cloud. A machine type keeps its size, because the size is how many GPUs it has: a3-highgpu-8g. The ending of
+# a4-highgpu-8g-lowmem is about disks or memory, and the GPUs are the same
+_GPU_MACHINE = re.compile(r"([a-z]\d{1,2}[a-z]?-[a-z]+gpu-\d{1,3}g)(-[a-z]+)?")
+# NVIDIA_H100_80GB of Vertex AI is nvidia-h100-80gb of Compute Engine and of GKE's node label
+_GPU = re.compile(r"nvidia(-[a-z0-9]+)+")
 
 
 @lru_cache(maxsize=256)
 def accelerator_type_of(name: str | None) -> str | None:
     """The type that a name means; a name of no known shape means itself, an empty one nothing."""
     name = re.sub(r"^ml\.", "", (name or "").strip(), flags=re.I)  # as SageMaker writes the types of EC2
-    return name.lower() if is_aws_accelerator(name) else gpu_type_of(name) or tpu_type_of(name) or name or None
+    return name.lower() if is_aws_accelerator(name) else _gpu_type_of(name) or tpu_type_of(name) or name or None
 
 
 def is_aws_accelerator(instance_type: str) -> bool:
     """Whether a machine of this type has accelerators."""
     return _AWS.fullmatch(instance_type) is not None
+
+
+def gpu_machine_of(name: str | None) -> str | None:
+    """The machine type of Google Cloud that a name means, or None when it is no machine with GPUs in its name."""
+    match = _GPU_MACHINE.fullmatch((name or "").strip().lower())
+    return match[1] if match else None
+
+
+def _gpu_type_of(name: str) -> str | None:
+    """The type of Google's GPUs that a name means: the machine type, else the accelerator's own name."""
+    spelled = name.strip().lower().replace("_", "-")
+    return gpu_machine_of(spelled) or (spelled if _GPU.fullmatch(spelled) else None)

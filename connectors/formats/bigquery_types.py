@@ -7,70 +7,44 @@ columns mean is not known here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from connectors.formats.lazy import pa
-from connectors.formats.nested import Shape, check_shape
 
-# the names of legacy SQL, which the REST API still answers, and those of GoogleSQL
-_GOOGLESQL = {
-    "INTEGER": "INT64",
-    "FLOAT": "FLOAT64",
-    "BOOLEAN": "BOOL",
-    "RECORD": "STRUCT",
-    "DECIMAL": "NUMERIC",
-    "BIGDECIMAL": "BIGNUMERIC",
-}
+Time = Literal["DATE", "TIMESTAMP", "DATETIME"]
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
-    """A column, or a field of a record. `type` is GoogleSQL's name."""
+def arrow_schema(description: Mapping[str, Any]) -> pa.Schema:
+    """The Arrow schema of a table by its description in the REST API, or of a file of `bq show --schema` as `fields`.
 
-    name: str
-    type: str
-    is_repeated: bool = False
-    fields: tuple[Field, ...] = ()
+    Types have the names of GoogleSQL, and those of legacy SQL, which the REST API still answers.
+    """
+    return pa.schema([_arrow_field(given) for given in description.get("fields") or ()])
 
 
-def fields_of(schema: Mapping[str, Any]) -> tuple[Field, ...]:
-    """The columns of a table by its description in the REST API, or those of a file that `bq show --schema` wrote as `fields`."""
-    return tuple(
-        Field(
-            str(given["name"]),
-            _GOOGLESQL.get(kind := str(given["type"]).upper(), kind),
-            str(given.get("mode") or "").upper() == "REPEATED",
-            fields_of(given),
-        )
-        for given in schema.get("fields") or ()
-    )
+def time_of(found: pa.DataType) -> Time | None:
+    """The name of a type of times or days; None for any other."""
+    if pa.types.is_timestamp(found):
+        return "TIMESTAMP" if found.tz else "DATETIME"
+    return "DATE" if pa.types.is_date(found) else None
 
 
-def arrow_schema(fields: Sequence[Field]) -> pa.Schema:
-    """The Arrow schema of a table with these columns."""
-    return pa.schema([_arrow_field(field) for field in fields])
-
-
-def unknown_columns(fields: Sequence[Field], shape: Shape, uri: str) -> tuple[str, ...]:
-    """Check a table against what a kind declares, as its rows will be; return the paths that are not declared."""
-    return check_shape(arrow_schema(fields), shape, uri, uri)
-
-
-def _arrow_field(field: Field) -> pa.Field:
-    found = pa.struct([_arrow_field(one) for one in field.fields]) if field.type == "STRUCT" else _scalar(field.type)
-    return pa.field(field.name, pa.list_(found) if field.is_repeated else found)
+def _arrow_field(given: Mapping[str, Any]) -> pa.Field:
+    kind = str(given["type"]).upper()
+    found = pa.struct(list(arrow_schema(given))) if kind in {"STRUCT", "RECORD"} else _scalar(kind)
+    is_repeated = str(given.get("mode") or "").upper() == "REPEATED"
+    return pa.field(str(given["name"]), pa.list_(found) if is_repeated else found)
 
 
 def _scalar(name: str) -> pa.DataType:
     """NUMERIC has 9 decimals, BIGNUMERIC 38; what has no type of its own in Arrow (JSON, GEOGRAPHY, INTERVAL) comes as text."""
     return {
-        "INT64": pa.int64(),
-        "FLOAT64": pa.float64(),
-        "NUMERIC": pa.decimal128(38, 9),
-        "BIGNUMERIC": pa.decimal256(76, 38),
-        "BOOL": pa.bool_(),
+        **dict.fromkeys(("INT64", "INTEGER"), pa.int64()),
+        **dict.fromkeys(("FLOAT64", "FLOAT"), pa.float64()),
+        **dict.fromkeys(("NUMERIC", "DECIMAL"), pa.decimal128(38, 9)),
+        **dict.fromkeys(("BIGNUMERIC", "BIGDECIMAL"), pa.decimal256(76, 38)),
+        **dict.fromkeys(("BOOL", "BOOLEAN"), pa.bool_()),
         "BYTES": pa.binary(),
         "DATE": pa.date32(),
         "DATETIME": pa.timestamp("us"),

@@ -15,7 +15,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from connectors.errors import ExportContentError, Place
 from connectors.formats.lazy import pa, pajson
@@ -110,28 +109,21 @@ def _schema_of(shape: Shape, given: pa.Schema) -> pa.Schema:
     """
     decimals = {*shape.decimals, *(field.name for field in given if is_text(field.type))}
     types = {path: _json_type(column, is_decimal=path in decimals) for path, column in shape.columns.items()}
-    for path, pair in shape.maps.items():
+    for path, (_, *pair) in shape.maps.items():
         types[path] = pa.list_(pa.struct({name: pa.string() for name in pair}))
     for path, columns in shape.records.items():
         fields = {name: _json_type(one, is_decimal=f"{path}.{name}" in shape.decimals) for name, one in columns.items()}
         types[path] = pa.list_(pa.struct(fields))
-    return pa.schema(_arrow_of(_tree_of(types)))
+    return pa.schema(_records_of(types))
 
 
-def _tree_of(types: dict[str, pa.DataType]) -> dict[str, Any]:
+def _records_of(types: dict[str, pa.DataType]) -> list[pa.Field]:
     """Dotted paths as records in records."""
-    tree: dict[str, Any] = {}
+    below: dict[str, dict[str, pa.DataType]] = {}
     for path, type_ in types.items():
-        *above, name = path.split(".")
-        record = tree
-        for part in above:
-            record = record.setdefault(part, {})
-        record[name] = type_
-    return tree
-
-
-def _arrow_of(tree: dict[str, Any]) -> list[pa.Field]:
-    return [pa.field(name, pa.struct(_arrow_of(one)) if isinstance(one, dict) else one) for name, one in tree.items()]
+        name, _, rest = path.partition(".")
+        below.setdefault(name, {})[rest] = type_
+    return [pa.field(name, one[""] if "" in one else pa.struct(_records_of(one))) for name, one in below.items()]
 
 
 def _json_type(column: Column, *, is_decimal: bool) -> pa.DataType:

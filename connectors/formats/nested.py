@@ -27,7 +27,7 @@ class Shape:
     columns: Mapping[str, Column]  # path -> flat column
     documented: frozenset[str]
     remedy_page: str
-    # repeated pairs, a map column each -> the fields of their key, joined by '/' where they have a value, then that of the value
+    # repeated pairs -> their map column, the fields of the key, joined by '/' where they have a value, and that of the value
     maps: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     records: Mapping[str, Mapping[str, Column]] = field(default_factory=dict)  # repeated records -> field -> flat column
     decimals: frozenset[str] = frozenset()  # paths of numbers that are NUMERIC at the provider, which JSON does not tell
@@ -38,30 +38,34 @@ class Shape:
         return any(f"{path}.".startswith(f"{one}.") for one in known)
 
 
-def at(paths: str, type_: str, *, below: float | None = None) -> dict[str, Column]:
-    """Declare columns that may be absent, one path per word, each with its path as its flat name: service.id is service_id."""
-    return {path: Column(path.replace(".", "_"), type_, below=below) for path in paths.split()}
+def at(paths: str, type_: str, **more: Any) -> dict[str, Column]:
+    """Declare columns, one path per word, with what `more` a column is. A column is named as its path, service.id is service_id,
+    or as is written behind the path: SubAccountId=sub_account_id.
+    """
+    words = (word.partition("=") for word in paths.split())
+    return {path: Column(name or path.replace(".", "_"), type_, **more) for path, _, name in words}
 
 
 class NestedFile:
     """One Parquet object with nested records. Opening it checks names and types; `unknown` are undeclared paths."""
 
-    def __init__(self, file: Any, shape: Shape, start: Rows) -> None:
-        self._file, self._shape, self.start = file, shape, start
-        self._given = given = flattened(file.schema_arrow.empty_table()).schema
+    def __init__(self, file: Any, schema: pa.Schema, shape: Shape, start: Rows) -> None:
+        self._file, self.shape, self.start = file, shape, start
+        self._given = given = flattened(schema.empty_table()).schema
         unknown = self._check(shape.columns, given)
         for path, columns in shape.records.items():
             wanted = {f"{path}.{name}": column for name, column in columns.items()}
             if fields := self._fields(path):
                 self._check(wanted, pa.schema([field for field in fields if field.name in wanted]))
-        for path, fields_of_pair in shape.maps.items():
+        for path, (_, *parts) in shape.maps.items():
             fields = self._fields(path)
-            for name in (f"{path}.{part}" for part in fields_of_pair):
+            for name in (f"{path}.{part}" for part in parts):
                 if fields and all(field.name != name for field in fields):
                     raise self._wrong_type(name, given.field(path).type, "not there")
         self.unknown = tuple(name for name in unknown if not self._is_known(name, given.field(name).type))
         self.paths = tuple(path for path in (*shape.columns, *shape.maps, *shape.records) if path in given.names)
         self.constants: dict[str, str] = {}  # path -> the text that all rows get there, whatever they have
+        self.repeats: dict[str, tuple[int, int]] = {}  # of maps that were read: path -> first row with a key twice, and how many
 
     def batches(self) -> Iterator[tuple[Rows, pa.RecordBatch]]:
         """Yield the declared columns by their paths, in row order, each batch with the place of its rows."""
@@ -69,14 +73,17 @@ class NestedFile:
             yield rows, flattened(pa.Table.from_batches([batch])).to_batches()[0]
 
     def lines(self, batch: pa.RecordBatch, rows: Rows) -> dict[str, pa.Array]:
-        """`line_number`, from 1, and the flat columns this file has, checked."""
+        """`line_number`, from 1, and the flat columns and maps this file has, checked."""
         first = rows.before + 1
-        declared = {path: column for path, column in self._shape.columns.items() if path in self.paths}
+        declared = {path: column for path, column in self.shape.columns.items() if path in self.paths}
         given = {path: pa.repeat(pa.scalar(text), batch.num_rows) for path, text in self.constants.items()}
-        flat_columns = {
-            column.name: flat(column, path, given.get(path, batch.column(path)), rows) for path, column in declared.items()
-        }
-        return {"line_number": pa.array(range(first, first + batch.num_rows), pa.int64()), **flat_columns}
+        lines: dict[str, pa.Array] = {"line_number": pa.array(range(first, first + batch.num_rows), pa.int64())}
+        for path, column in declared.items():
+            lines[column.name] = flat(column, path, given.get(path, batch.column(path)), rows)
+        for path, (name, *_) in self.shape.maps.items():
+            if path in self.paths:
+                lines[name] = self._map_of(batch, path, rows.before)
+        return lines
 
     def elements(self, batch: pa.RecordBatch, path: str) -> tuple[pa.Array, pa.Array]:
         """The elements of a repeated record that are not null, and before them the row of the batch each belongs to."""
@@ -85,12 +92,12 @@ class NestedFile:
         elements = pc.list_flatten(lists)
         return pc.list_parent_indices(lists).filter(elements.is_valid()), elements.filter(elements.is_valid())
 
-    def map_of(self, batch: pa.RecordBatch, path: str) -> tuple[pa.Array, pl.Series]:
-        """A map array of repeated pairs, and the rows of the batch in which a key repeats; of these the first pair is taken."""
+    def _map_of(self, batch: pa.RecordBatch, path: str, before: int) -> pa.Array:
+        """A map array of repeated pairs. Where a key repeats in a row, its first pair is taken."""
         rows, elements = self.elements(batch, path)
         if not len(elements):
-            return pa.array([[]] * batch.num_rows, pa.map_(pa.string(), pa.string())), pl.Series()
-        *names, value = self._shape.maps[path]
+            return pa.array([[]] * batch.num_rows, pa.map_(pa.string(), pa.string()))
+        _, *names, value = self.shape.maps[path]
         texts = {name: pc.struct_field(elements, [name]).cast(pa.string()) for name in (*names, value)}
         found = pl.DataFrame(pa.table({"row": rows.cast(pa.int64())} | texts))
         *prefixes, last = map(pl.col, names)
@@ -98,11 +105,15 @@ class NestedFile:
         key = pl.concat_str([*given, last], separator="/", ignore_nulls=True)
         found = found.filter(last.is_not_null()).select("row", pl.col(value).alias("value"), key.alias("key"))
         is_first = found.select(pl.struct("row", "key").is_first_distinct()).to_series()
-        return map_array(found.filter(is_first), batch.num_rows), found.filter(~is_first)["row"]
+        again = found.filter(~is_first)["row"]
+        if len(again):
+            first, count = self.repeats.get(path, (before + again[0] + 1, 0))
+            self.repeats[path] = first, count + len(again)
+        return map_array(found.filter(is_first), batch.num_rows)
 
     def _check(self, columns: Mapping[str, Column], given: pa.Schema) -> tuple[str, ...]:
         named = tuple(replace(column, name=path) for path, column in columns.items())
-        return Schema(named, remedy_page=self._shape.remedy_page).check(given, self.start.uri, self.start.key)
+        return Schema(named, remedy_page=self.shape.remedy_page).check(given, self.start.uri, self.start.key)
 
     def _fields(self, path: str) -> list[pa.Field]:
         """The fields of a repeated record, by their paths; none where the file lacks it or its writer saw no value."""
@@ -114,15 +125,15 @@ class NestedFile:
 
     def _is_known(self, name: str, found: pa.DataType) -> bool:
         """A record that is null in all rows is known by the columns declared below it: its writer could not know its fields."""
-        is_empty_record = pa.types.is_null(found) and any(path.startswith(f"{name}.") for path in self._shape.columns)
-        return is_empty_record or self._shape.is_known(name)
+        is_empty_record = pa.types.is_null(found) and any(path.startswith(f"{name}.") for path in self.shape.columns)
+        return is_empty_record or self.shape.is_known(name)
 
     def _wrong_type(self, path: str, found: pa.DataType, what: str) -> ExportSchemaError:
         return ExportSchemaError(
             f"{self.start.uri}: column {path} is {what} in {found}.",
             place=Place(self.start.key, column_name=path, value=str(found)),
             reason="wrong_type",
-            remedy=f"Export {path} as BigQuery has it. See {self._shape.remedy_page}.",
+            remedy=f"Export {path} as BigQuery has it. See {self.shape.remedy_page}.",
         )
 
 
@@ -130,19 +141,12 @@ def open_nested(path: Path, shape: Shape, key: str, uri: str) -> NestedFile | No
     """Open and check a file; None when it has no rows, for a file without rows may have any shape."""
     file = open_parquet(path, key, uri)
     with named_errors(key, uri):
-        return NestedFile(file, shape, Rows(key, uri)) if file.metadata.num_rows else None
-
-
-@dataclass(frozen=True, slots=True)
-class _Described:
-    """A file that is only described: of a table whose rows were not read."""
-
-    schema_arrow: pa.Schema
+        return NestedFile(file, file.schema_arrow, shape, Rows(key, uri)) if file.metadata.num_rows else None
 
 
 def check_shape(schema: pa.Schema, shape: Shape, key: str, uri: str) -> tuple[str, ...]:
     """Check the names and types that rows will have, before there are any; return the undeclared paths."""
-    return NestedFile(_Described(schema), shape, Rows(key, uri)).unknown
+    return NestedFile(None, schema, shape, Rows(key, uri)).unknown
 
 
 def flat(column: Column, path: str, values: pa.Array, rows: Rows) -> pa.Array:

@@ -49,13 +49,12 @@ class TextFile:
 
     def content(self) -> bytes:
         """Return the whole text; for documents, which are small."""
-        parts, size = [], 0
-        for chunk in self.chunks():
-            size += len(chunk)
-            if size > READ_LIMIT:
+        with self._opened() as source:
+            text = source.read(READ_LIMIT + 1)
+            self._check_size(len(text), limit_of(self.path))
+            if len(text) > READ_LIMIT:
                 raise self._too_large(f"it holds more than {READ_LIMIT} bytes; write it as JSON lines")
-            parts.append(chunk)
-        return b"".join(parts)
+            return text
 
     def chunks(self) -> Iterator[bytes]:
         """Yield the whole text in pieces that know nothing of lines, for readers that find them by themselves."""

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from typing import Literal
+
+from connectors.formats.bigquery_types import Time
 
 FIRST_DAY = date(2006, 1, 1)  # before any bill of a cloud: a table may want a filter on its partitions, also where all are asked
 _AFTER_LAST = date(2100, 1, 1)
@@ -21,7 +23,7 @@ class Axis:
     """The column by whose days or months a table is read: what it is partitioned by, or where it is not, the time of its rows."""
 
     column: str
-    type: Literal["DATE", "TIMESTAMP", "DATETIME"] = "TIMESTAMP"
+    type: Time = "TIMESTAMP"
     unit: Literal["DAY", "MONTH"] = "DAY"
 
     def start(self, day: date) -> str:
@@ -44,8 +46,8 @@ class Axis:
     def after(self, first: date) -> date:
         """The first day of the next partition."""
         if self.unit == "DAY":
-            return date.fromordinal(first.toordinal() + 1)
-        return date(first.year + first.month // 12, first.month % 12 + 1, 1)
+            return first + timedelta(days=1)
+        return (first.replace(day=1) + timedelta(days=31)).replace(day=1)
 
 
 # the day a row was loaded by; the column exists only by name:

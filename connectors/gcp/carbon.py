@@ -12,31 +12,31 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from connectors.deliveries import Converted, Delivery, Part, merged, refusal_of
+from connectors.deliveries import Converted, Delivery, merged, refusal_of
 from connectors.errors import ExportContentError, Place
 from connectors.formats.lazy import pa, pl
 from connectors.formats.nested import NestedFile, Shape, at
-from connectors.formats.parquet import named_errors, write_tables
 from connectors.formats.schema import BigInt, Column, Date, Number, Schema, Text, required
 from connectors.formats.values import check_month
 from connectors.gcp.accounts import convert_objects
 from connectors.layouts.partition_folders import find_partition_deliveries
-from connectors.layouts.shards import orphan_shards
 
 KIND = "gcp_carbon"
 PAGE = "docs/sources/gcp_carbon.md"
 
-_MASS = 1e15  # kilograms
+_MASSES = """
+carbon_footprint_kgCO2e.scope1=scope1
+carbon_footprint_kgCO2e.scope2.location_based=scope2_location_based
+carbon_footprint_kgCO2e.scope2.market_based=scope2_market_based
+carbon_footprint_kgCO2e.scope3=scope3
+carbon_footprint_total_kgCO2e.location_based=total_location_based
+carbon_footprint_total_kgCO2e.market_based=total_market_based
+"""
 _COLUMNS: dict[str, Column] = {
-    "usage_month": required("usage_month", Date, filled=True),
-    "billing_account_id": required("billing_account_id", Text, filled=True),
+    **at("usage_month", Date, required=True, filled=True),
+    **at("billing_account_id", Text, required=True, filled=True),
     **at("project.number project.id service.id service.description location.location location.region", Text),
-    "carbon_footprint_kgCO2e.scope1": Column("scope1", Number, below=_MASS),
-    "carbon_footprint_kgCO2e.scope2.location_based": Column("scope2_location_based", Number, below=_MASS),
-    "carbon_footprint_kgCO2e.scope2.market_based": Column("scope2_market_based", Number, below=_MASS),
-    "carbon_footprint_kgCO2e.scope3": Column("scope3", Number, below=_MASS),
-    "carbon_footprint_total_kgCO2e.location_based": Column("total_location_based", Number, below=_MASS),
-    "carbon_footprint_total_kgCO2e.market_based": Column("total_market_based", Number, below=_MASS),
+    **at(_MASSES, Number, below=1e15),  # kilograms
     **at("carbon_model_version", BigInt),
 }
 # deprecated by Google in August 2025 and always null since
@@ -64,16 +64,9 @@ def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri:
 
     Rows without a billing account get the only one that the delivery names; where it names several, it is refused.
     """
-
-    def copy(number: int, key: str, source: NestedFile) -> Converted:
-        target = folder / f"carbon-{number}.parquet"
-        with named_errors(key, source.start.uri):
-            rows = write_tables(_flat_tables(source, delivery.partition), target)
-        return Converted((Part(target, key),), rows, source.unknown)
-
-    copies = convert_objects(delivery, files, folder, store_uri, SHAPE, copy)
-    done = merged(_without_repeats(delivery, copies, store_uri)) if copies else Converted()
-    return replace(done, refusals=(*done.refusals, *orphan_shards(delivery, store_uri)))
+    tables = partial(_flat_tables, partition=delivery.partition)
+    copies = convert_objects(delivery, files, folder, store_uri, SHAPE, "carbon", tables)
+    return merged(_without_repeats(delivery, copies, store_uri) if any(copy.rows for copy in copies) else copies)
 
 
 def _flat_tables(source: NestedFile, partition: str) -> Iterator[pa.Table]:

@@ -8,15 +8,11 @@ from __future__ import annotations
 
 from datetime import date
 from functools import partial
-from pathlib import Path
 
-from connectors.deliveries import Converted, Delivery
 from connectors.formats.lazy import pa, pc
 from connectors.gcp import billing
-from connectors.gcp.focus_columns import CREDIT_KEYS, MAPS, SCHEMA, SHAPE
+from connectors.gcp.focus_columns import SCHEMA, SHAPE
 from connectors.layouts.partition_folders import find_partition_deliveries
-
-__all__ = ["KIND", "SCHEMA", "convert", "find_deliveries"]
 
 KIND = "gcp_focus"
 
@@ -29,9 +25,4 @@ def _invoice_month(lines: dict[str, pa.Array]) -> dict[str, pa.Array]:
     return {} if starts is None else {"invoice_month": pc.strftime(starts.cast(pa.timestamp("us")), format="%Y%m")}
 
 
-BILL = billing.Bill(SHAPE, SCHEMA, "x_Credits", CREDIT_KEYS, MAPS, added=_invoice_month)
-
-
-def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
-    """Check the landed objects and write lines-<n>.parquet for the n-th of them into `folder`."""
-    return billing.convert(delivery, files, folder, store_uri, BILL)
+convert = partial(billing.convert, shape=SHAPE, schema=SCHEMA, added=_invoice_month)

@@ -7,90 +7,57 @@ row with its credits, while `cost` of the detailed export is before them. What t
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from connectors.formats.nested import Shape
-from connectors.formats.schema import BigInt, Column, Number, Schema, Text, TextMap, Timestamp, optional, required
-from connectors.gcp import billing_columns
+from connectors.formats.nested import Shape, at
+from connectors.formats.schema import Column, Number, Schema, Text, Timestamp
+from connectors.gcp.billing_columns import MONEY, QUANTITY, absent, flat_columns
+from connectors.gcp.billing_columns import SCHEMA as BILLING
 
 PAGE = "docs/sources/gcp_focus.md"
-_MONEY = 1e12
-_QUANTITY = 1e24
 
-_MONIES = {
-    "ListCost": "cost_at_list",
-    "x_CostAtEffectivePriceDefault": "cost_at_effective_price_default",
-    "ContractedCost": "contracted_cost",
-    "EffectiveCost": "effective_cost",
-}
-_PRICES = {
-    "ListUnitPrice": "price_list_price",
-    "x_PriceEffectivePriceDefault": "price_effective_price_default",
-    "x_PriceListPriceConsumptionModel": "price_list_price_consumption_model",
-}
-_QUANTITIES = {"ConsumedQuantity": "usage_amount", "PricingQuantity": "usage_amount_in_pricing_units"}
-_TEXTS = {
-    "x_ServiceId": "service_id",
-    "ServiceName": "service_description",
-    "SkuId": "sku_id",
-    "ChargeDescription": "sku_description",
-    "x_Project.Id": "project_id",
-    "x_Project.Number": "project_number",
-    "x_Project.Name": "project_name",
-    "x_Project.AncestryNumbers": "project_ancestry_numbers",
-    "SubAccountId": "sub_account_id",
-    "SubAccountName": "sub_account_name",
-    "x_Location": "location_location",
-    "RegionId": "location_region",
-    "AvailabilityZone": "location_zone",
-    "ResourceName": "resource_name",
-    "ResourceId": "resource_global_name",
-    "ConsumedUnit": "usage_unit",
-    "PricingUnit": "usage_pricing_unit",
-    "x_CostType": "cost_type",
-    "ChargeClass": "charge_class",
-    "x_SubscriptionInstanceId": "subscription_instance_id",
-    "x_ConsumptionModelId": "consumption_model_id",
-    "x_ConsumptionModelDescription": "consumption_model_description",
-}
-
+_MONIES = """
+ListCost=cost_at_list x_CostAtEffectivePriceDefault=cost_at_effective_price_default ContractedCost=contracted_cost
+EffectiveCost=effective_cost
+ListUnitPrice=price_list_price x_PriceEffectivePriceDefault=price_effective_price_default
+x_PriceListPriceConsumptionModel=price_list_price_consumption_model
+"""
+_QUANTITIES = "ConsumedQuantity=usage_amount PricingQuantity=usage_amount_in_pricing_units"
+_TEXTS = """
+x_ServiceId=service_id ServiceName=service_description SkuId=sku_id ChargeDescription=sku_description
+x_Project.Id=project_id x_Project.Number=project_number x_Project.Name=project_name
+x_Project.AncestryNumbers=project_ancestry_numbers SubAccountId=sub_account_id SubAccountName=sub_account_name
+x_Location=location_location RegionId=location_region AvailabilityZone=location_zone
+ResourceName=resource_name ResourceId=resource_global_name ConsumedUnit=usage_unit PricingUnit=usage_pricing_unit
+x_CostType=cost_type ChargeClass=charge_class x_SubscriptionInstanceId=subscription_instance_id
+x_ConsumptionModelId=consumption_model_id x_ConsumptionModelDescription=consumption_model_description
+"""
 _CATEGORIES = frozenset({"Usage", "Purchase", "Tax", "Credit", "Adjustment"})  # of FOCUS
+_RATE = "x_CurrencyConversionRate"
 
 LINE_COLUMNS: dict[str, Column] = {
-    "BillingAccountId": required("billing_account_id", Text, filled=True),
-    "ChargePeriodStart": required("usage_start_time", Timestamp, filled=True),
-    "ChargePeriodEnd": required("usage_end_time", Timestamp, filled=True),
+    **at("BillingAccountId=billing_account_id", Text, required=True, filled=True),
+    **at("ChargePeriodStart=usage_start_time ChargePeriodEnd=usage_end_time", Timestamp, required=True, filled=True),
     # without it tax would be use
-    "ChargeCategory": required("charge_category", Text, filled=True, known=_CATEGORIES),
-    "BilledCost": required("billed_cost", Number, filled=True, below=_MONEY),
-    "BillingCurrency": required("currency", Text, filled=True),
-    **{path: Column(name, Text) for path, name in _TEXTS.items()},
-    **{path: Column(name, Number, below=_MONEY) for path, name in (_MONIES | _PRICES).items()},
-    **{path: Column(name, Number, below=_QUANTITY) for path, name in _QUANTITIES.items()},
-    "x_CurrencyConversionRate": Column("currency_conversion_rate", Number, below=_MONEY),
-    "BillingPeriodStart": Column("billing_period_start", Timestamp),
-    "x_ExportTime": Column("export_time", Timestamp),
+    **at("ChargeCategory=charge_category", Text, required=True, filled=True, known=_CATEGORIES),
+    **at("BilledCost=billed_cost", Number, required=True, filled=True, below=MONEY),
+    **at("BillingCurrency=currency", Text, required=True, filled=True),
+    **at(_TEXTS, Text),
+    **at(_MONIES, Number, below=MONEY),
+    **at(_QUANTITIES, Number, below=QUANTITY),
+    **at(f"{_RATE}=currency_conversion_rate", Number, below=MONEY),
+    **at("BillingPeriodStart=billing_period_start x_ExportTime=export_time", Timestamp),
 }
 
 CREDIT_COLUMNS: dict[str, Column] = {
-    **{name: Column(f"credit_{name.lower()}", Text) for name in ("Type", "Name", "Id")},
-    "Amount": required("credit_amount", Number, filled=True, below=_MONEY),
+    **at("Type=credit_type Name=credit_name Id=credit_id", Text),
+    **at("Amount=credit_amount", Number, required=True, filled=True, below=MONEY),
 }
-CREDIT_KEYS = billing_columns.CREDIT_KEYS
 
-PAIRS = {
-    "x_Labels": ("Key", "Value"),
-    "x_SystemLabels": ("Key", "Value"),
-    "x_Tags": ("x_Namespace", "Key", "Value"),
-    "x_ProjectLabels": ("Key", "Value"),
-    "x_Project.Ancestors": ("ResourceName", "DisplayName"),
-}
 MAPS = {
-    "x_Labels": "labels",
-    "x_SystemLabels": "system_labels",
-    "x_Tags": "tags",
-    "x_ProjectLabels": "project_labels",
-    "x_Project.Ancestors": "project_ancestors",
+    "x_Labels": ("labels", "Key", "Value"),
+    "x_SystemLabels": ("system_labels", "Key", "Value"),
+    "x_Tags": ("tags", "x_Namespace", "Key", "Value"),
+    "x_ProjectLabels": ("project_labels", "Key", "Value"),
+    "x_Project.Ancestors": ("project_ancestors", "ResourceName", "DisplayName"),
 }
 
 _DOCUMENTED = """
@@ -99,33 +66,20 @@ PricingCurrency PricingCurrencyContractedUnitPrice PricingCurrencyEffectiveCost 
 x_CostAtListConsumptionModel
 """
 
+# all numbers but the rate are NUMERIC
+_DECIMALS = {path for path, column in LINE_COLUMNS.items() if column.type == Number} - {_RATE} | {"x_Credits.Amount"}
 SHAPE = Shape(
-    LINE_COLUMNS,
-    frozenset(_DOCUMENTED.split()),
-    PAGE,
-    PAIRS,
-    {"x_Credits": CREDIT_COLUMNS},
-    decimals=frozenset({"BilledCost", *_MONIES, *_PRICES, *_QUANTITIES, "x_Credits.Amount"}),  # all but the rate are NUMERIC
+    LINE_COLUMNS, frozenset(_DOCUMENTED.split()), PAGE, MAPS, {"x_Credits": CREDIT_COLUMNS}, decimals=frozenset(_DECIMALS)
 )
 
 # what the detailed export has and this one has in another way (billed_cost, charge_class) or not at all
 _OTHERWISE = {"cost", "adjustment_type", "adjustment_mode", "transaction_type"}
-_OWN = (
-    required("part", Text, filled=True),
-    required("line_number", BigInt, filled=True),
-    *LINE_COLUMNS.values(),
-    Column("invoice_month", Text),  # that of billing_period_start as text, as Google's other exports write theirs
-    *optional(MAPS.values(), TextMap),
-    *(replace(column, required=False, filled=False) for column in CREDIT_COLUMNS.values()),
-)
-_ABSENT = tuple(
-    replace(column, required=False, filled=False)
-    for column in billing_columns.SCHEMA
-    if column.name not in {*_OTHERWISE, *(own.name for own in _OWN)}
-)
+_OWN = flat_columns(SHAPE, Column("invoice_month", Text))  # that of billing_period_start, as Google's other exports write theirs
+_ABSENT = absent(one for one in BILLING if one.name not in {*_OTHERWISE, *(own.name for own in _OWN)})
+_COLUMNS = (*_OWN, *_ABSENT)
 
 SCHEMA = Schema(
-    columns=(*_OWN, *_ABSENT),
+    columns=_COLUMNS,
     remedy_page=PAGE,
-    measures={one.name: billing_columns.SCHEMA.measures.get(one.name, 12) for one in (*_OWN, *_ABSENT) if one.type == Number},
+    measures={one.name: BILLING.measures.get(one.name, 12) for one in _COLUMNS if one.type == Number},
 )

@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, Literal, cast
+from typing import Any
 
-from connectors.formats.bigquery_types import fields_of, unknown_columns
-from connectors.formats.nested import Shape
+from connectors.formats.bigquery_types import arrow_schema, time_of
+from connectors.formats.lazy import pa
+from connectors.formats.nested import Shape, check_shape
 from connectors.gcp import billing, billing_columns, carbon, focus, focus_columns
 from connectors.gcp.bigquery_sql import INGESTION, Axis, modified_sql, partition_sql, partitions_sql
-
-Time = Literal["DATE", "TIMESTAMP", "DATETIME"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,28 +41,21 @@ class TableReading:
         if not divided.get("field"):
             return INGESTION if unit != "MONTH" else Axis(INGESTION.column, INGESTION.type, "MONTH")
         name = str(divided["field"])
-        types = {field.name.lower(): field.type for field in fields_of(description.get("schema", {}))}
-        found = types.get(name.lower())
-        if found not in ("DATE", "TIMESTAMP", "DATETIME"):
-            return self.own_axis
-        return Axis(name, cast(Time, found), "MONTH" if unit == "MONTH" else "DAY")
+        types = {field.name.lower(): field.type for field in arrow_schema(description.get("schema", {}))}
+        found = time_of(types.get(name.lower(), pa.null()))
+        return Axis(name, found, "MONTH" if unit == "MONTH" else "DAY") if found else self.own_axis
 
     def changes_by(self, description: Mapping[str, Any]) -> str | None:
         """The column whose greatest value shows an append; None where this table lacks it: then whole rows are compared."""
-        names = {field.name for field in fields_of(description.get("schema", {}))}
-        return self.export_time if self.export_time in names else None
+        return self.export_time if self.export_time in arrow_schema(description.get("schema", {})).names else None
 
     def columns_of(self, description: Mapping[str, Any], uri: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The columns to read and, beside them, the undeclared paths.
 
         A required column that lacks, or has a type that cannot be taken exactly, is an ExportSchemaError before a byte is billed.
         """
-        fields = fields_of(description.get("schema", {}))
-        return tuple(field.name for field in fields), unknown_columns(fields, self.shape, uri)
-
-    def check(self, description: Mapping[str, Any], uri: str) -> None:
-        """Raise ExportSchemaError for a table that lacks what every row of the kind has."""
-        self.columns_of(description, uri)
+        schema = arrow_schema(description.get("schema", {}))
+        return tuple(schema.names), check_shape(schema, self.shape, uri, uri)
 
     def is_divided(self, description: Mapping[str, Any]) -> bool:
         """Whether the partitions of the table are those that it is read by; of others, and of a view, only a query knows."""

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import groupby
-from typing import NamedTuple
 
 from connectors.deliveries import Delivery, Refusal, identity_of, refusal
 from connectors.errors import ExportContentError, ExportNotPublishedError, Place
@@ -41,32 +40,27 @@ def find_export_deliveries(store: ObjectStore, kind: str, layouts: Sequence[Layo
     listed = {info.key: info for info in store.list_objects()}
     manifests = [key for key in listed if key.endswith("Manifest.json")]
     matches = ((layout, layout.manifest.fullmatch(key)) for key in manifests for layout in layouts)
-    candidates = [_read(store, kind, layout, match, listed) for layout, match in matches if match]
-    candidates.sort(key=lambda one: (one.result.partition, one.result.published_at, not one.is_execution, _key_of(one.result)))
-    for _, group in groupby(candidates, key=lambda one: one.result.partition):
+    candidates = [(_read(store, kind, layout, match, listed), bool(match["execution"])) for layout, match in matches if match]
+    candidates.sort(key=lambda one: (one[0].partition, one[0].published_at, not one[1], _key_of(one[0])))
+    for _, group in groupby(candidates, key=lambda one: one[0].partition):
         yield from _each_once(list(group))
 
 
-class _Candidate(NamedTuple):
+def _read(
+    store: ObjectStore, kind: str, layout: Layout, match: re.Match[str], listed: dict[str, ObjectInfo]
+) -> Delivery | Refusal:
     """What one manifest gives: a delivery, or the reason why not."""
-
-    is_execution: bool
-    result: Delivery | Refusal
-
-
-def _read(store: ObjectStore, kind: str, layout: Layout, match: re.Match[str], listed: dict[str, ObjectInfo]) -> _Candidate:
-    info, folder = listed[match.string], match["execution"]
-    partition = layout.partition_of(match)
+    info, partition = listed[match.string], layout.partition_of(match)
     try:
         if partition is None:
             what = f"{store.uri_of(info.key)} lies in a folder that is no month of an export."
             raise ExportContentError(what, place=Place(info.key), reason="bad_partition")
-        return _Candidate(bool(folder), _delivery(store, kind, partition, layout, match, listed))
+        return _delivery(store, kind, partition, layout, match, listed)
     # not the others: the location cannot be read, or is being written, and this delivery may be fine
     except (ExportContentError, ExportNotPublishedError) as error:
         name = partition or info.key.rpartition("/")[0].replace("/", "~")
-        published_at = execution_time(folder or "") or info.last_modified
-        return _Candidate(bool(folder), refusal(error, name, identity_of(kind, name, (info,)), info.key, published_at))
+        published_at = execution_time(match["execution"] or "") or info.last_modified
+        return refusal(error, name, identity_of(kind, name, (info,)), info.key, published_at)
 
 
 def _delivery(
@@ -75,8 +69,8 @@ def _delivery(
     """Read a manifest and find the objects it names."""
     info = listed[match.string]
     uri = store.uri_of(info.key)
-    manifest = parse_manifest(store.read(info), info.key, uri)
-    objects = resolve(manifest.names, store.uri.rpartition("/")[2], listed, info.key, uri)
+    names, execution_id = parse_manifest(store.read(info), info.key, uri)
+    objects = resolve(names, store.uri.rpartition("/")[2], listed, info.key, uri)
     for data in objects:
         if not data.key.lower().endswith(layout.data_formats):
             raise ExportContentError(
@@ -93,7 +87,7 @@ def _delivery(
     if not execution and store.uri.startswith("s3://") and newest > info.last_modified + REWRITING:
         what = f"{uri} is older than the files it names: the provider is rewriting them."
         raise ExportNotPublishedError(what, place=Place(info.key), reason="being_rewritten")
-    return Delivery(kind, partition, execution or manifest.execution_id or info.etag, published_at, objects, info)
+    return Delivery(kind, partition, execution or execution_id or info.etag, published_at, objects, info)
 
 
 def _execution_folder(objects: tuple[ObjectInfo, ...]) -> str | None:
@@ -103,14 +97,13 @@ def _execution_folder(objects: tuple[ObjectInfo, ...]) -> str | None:
     return name if execution_time(name) else None
 
 
-def _each_once(candidates: list[_Candidate]) -> Iterator[Delivery | Refusal]:
+def _each_once(candidates: list[tuple[Delivery | Refusal, bool]]) -> Iterator[Delivery | Refusal]:
     """Drop repeats: of two manifests that name the same files, the month's and an execution's, the execution's is taken."""
-    executions = {_files(one.result) for one in candidates if one.is_execution and isinstance(one.result, Delivery)}
+    executions = {_files(result) for result, is_execution in candidates if is_execution and isinstance(result, Delivery)}
     refused: set[tuple[str, int | None, str | None]] = set()
-    for one in candidates:
-        result = one.result
+    for result, is_execution in candidates:
         if isinstance(result, Delivery):
-            if one.is_execution or _files(result) not in executions:
+            if is_execution or _files(result) not in executions:
                 yield result
         elif (place := (result.source_object, result.row_number, result.column_name)) not in refused:
             refused.add(place)

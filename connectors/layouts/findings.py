@@ -10,7 +10,6 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Sequence
-from datetime import datetime
 from io import BytesIO
 
 from connectors.deliveries import Refusal, identity_of, refusal
@@ -36,7 +35,7 @@ def not_published(kind: str, store: ObjectStore, layout: Layout, infos: Sequence
         place=Place(folder, value=f"{partition}: {what}"),
         remedy="Copy the manifest of this partition too, or ask for a new delivery; data without one may be incomplete.",
     )
-    return _refusal(error, kind, partition, infos, since)
+    return _refusal(error, kind, partition, infos)
 
 
 def not_understood(kind: str, store: ObjectStore, layouts: Sequence[Layout], infos: Sequence[ObjectInfo]) -> Refusal:
@@ -53,7 +52,7 @@ def not_understood(kind: str, store: ObjectStore, layouts: Sequence[Layout], inf
         reason="not_understood",
         remedy=remedy,
     )
-    return _refusal(error, kind, "", infos, max(info.last_modified for info in infos))
+    return _refusal(error, kind, "", infos)
 
 
 def not_followed(kind: str, store: ObjectStore, passed: Sequence[tuple[str, ObjectInfo]]) -> Refusal:
@@ -67,11 +66,12 @@ def not_followed(kind: str, store: ObjectStore, passed: Sequence[tuple[str, Obje
         reason="not_followed",
         remedy="Copy what a link leads to, or give it a source of its own; take pipes and sockets out of the location.",
     )
-    return _refusal(error, kind, "", infos, max(info.last_modified for info in infos))
+    return _refusal(error, kind, "", infos)
 
 
-def _refusal(error: ConnectorError, kind: str, partition: str, infos: Sequence[ObjectInfo], at: datetime) -> Refusal:
-    return refusal(error, partition, identity_of(kind, f"{partition}\n{error.message}", infos), infos[0].key, at)
+def _refusal(error: ConnectorError, kind: str, partition: str, infos: Sequence[ObjectInfo]) -> Refusal:
+    newest = max(info.last_modified for info in infos)
+    return refusal(error, partition, identity_of(kind, f"{partition}\n{error.message}", infos), infos[0].key, newest)
 
 
 def _export(store: ObjectStore, layouts: Sequence[Layout], infos: Sequence[ObjectInfo]) -> tuple[str, str]:

@@ -8,8 +8,7 @@ in which its layout begins.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -25,16 +24,11 @@ _MAX_FILES = 100_000
 _LAYOUT = re.compile(r"(?:^|/)(data/[A-Za-z_]+=[^/]+/.+|\d{8}-\d{8}/.+)$")
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
-    """The file list of a manifest as written, and the provider's id of the execution if it names one."""
+def parse_manifest(content: bytes, key: str, uri: str) -> tuple[list[str], str | None]:
+    """The file list of a manifest as written, and the provider's id of the execution if it names one.
 
-    names: tuple[str, ...]
-    execution_id: str | None
-
-
-def parse_manifest(content: bytes, key: str, uri: str) -> Manifest:
-    """Read a manifest; ExportContentError when it is no JSON object or has no list of files."""
+    ExportContentError when it is no JSON object or has no list of files.
+    """
     place = Place(key)
     try:
         document = msgspec.json.decode(content)
@@ -49,12 +43,12 @@ def parse_manifest(content: bytes, key: str, uri: str) -> Manifest:
         raise ExportContentError(f"{uri} has no list of files ({' or '.join(_LISTS)}).", place=place, reason="no_file_list")
     if len(listed) > _MAX_FILES:
         raise ExportContentError(f"{uri} lists {len(listed)} files; the limit is {_MAX_FILES}.", place=place, reason="too_large")
-    names = tuple(_name(entry, key, uri) for entry in listed)
+    names = [_name(entry, key, uri) for entry in listed]
     identifier = document.get("executionId") or document.get("assemblyId")
-    return Manifest(names, identifier if isinstance(identifier, str) else None)
+    return names, identifier if isinstance(identifier, str) else None
 
 
-def resolve(names: tuple[str, ...], export: str, listed: Mapping[str, ObjectInfo], key: str, uri: str) -> tuple[ObjectInfo, ...]:
+def resolve(names: Iterable[str], export: str, listed: Mapping[str, ObjectInfo], key: str, uri: str) -> tuple[ObjectInfo, ...]:
     """Return the listed objects a manifest means, each once, in its order."""
     found: dict[str, ObjectInfo] = {}
     for name in names:

@@ -32,8 +32,8 @@ def find_partition_deliveries(
     files.sort(key=_folder_of)  # by keys alone, a folder inside of it would lie between two files of a partition
     taken: set[date] = set()
     for folder, group in groupby(files, key=_folder_of):
-        objects = tuple(group)
-        objects = tuple(info for info in objects if _PARQUET.fullmatch(info.key)) or objects
+        every = tuple(group)
+        objects = tuple(info for info in every if _PARQUET.fullmatch(info.key)) or every
         day = _day_of(folder)
         is_second = day in taken
         partition = partition_of(day) if day and not is_second else None
@@ -43,10 +43,9 @@ def find_partition_deliveries(
             yield Delivery(kind, partition, f"{published_at:%Y%m%dT%H%M%S.%fZ}", published_at, objects)
             continue
         key = objects[0].key
+        what = f"a second folder of {day}" if is_second else "no folder that is a partition of this export"
         error = ExportContentError(
-            f"{store.uri_of(key)} lies in a second folder of {day}."
-            if is_second
-            else f"{store.uri_of(key)} lies in no folder that is a partition of this export.",
+            f"{store.uri_of(key)} lies in {what}.",
             place=Place(key, value=folder),
             reason="bad_partition",
             remedy="Export each partition into a folder _PARTITIONTIME=YYYY-MM-DD below the location, or remove the file.",

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
+from connectors.deliveries import Converted
 from connectors.errors import ExportContentError
 
-Made = TypeVar("Made")
+_Object = TypeVar("_Object")
 
 
-def with_only_payer(converted: Callable[[str | None], Made], payers: Callable[[], set[str]], column: str) -> Made:
-    """What a delivery becomes: as it is or, where a row has nothing in the payer's `column`, with the only one of `payers`.
+def with_only_payer(
+    objects: Sequence[_Object],
+    convert: Callable[[_Object, str | None], Converted],
+    payers: Callable[[_Object], Iterable[Any]],
+    column: str,
+) -> list[Converted]:
+    """What the objects of a delivery become: as they are or, where a row has no payer in its `column`, with the only one.
 
-    The error of a delivery that names several, or none, is the one of that row.
+    `payers` gives the arrays of payers of an object. The error of a delivery that names several, or none, is the one of that row.
     """
     try:
-        return converted(None)
+        return [convert(one, None) for one in objects]
     except ExportContentError as error:
-        is_without_payer = (error.column_name, error.reason) == (column, "missing_value")
-        found = payers() if is_without_payer else set()
+        if (error.column_name, error.reason) != (column, "missing_value"):
+            raise
+        arrays = (values for one in objects for values in payers(one))
+        found = {payer for values in arrays for payer in values.unique().to_pylist() if payer}
         if len(found) != 1:
             raise
-    return converted(*found)
+    return [convert(one, *found) for one in objects]

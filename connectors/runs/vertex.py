@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from connectors.formats.gpu_names import gpu_machine_of
+from connectors.formats.accelerators import gpu_machine_of
 from connectors.formats.tpu_names import topology_chips_of, tpu_chips_of, tpu_type_of
 from connectors.runs.fields import listed, text
 from connectors.runs.run_records import Document, RecordError, Row, in_order, job_rows, state_of, time_of

@@ -30,16 +30,12 @@ class ObjectInfo:
 class TableReading(Protocol):
     """How the tables of a kind are read, which a store cannot know. `description`: of a table, as the REST API gives it."""
 
-    def check(self, description: Mapping[str, Any], uri: str) -> None:
-        """Raise ExportSchemaError for a table that lacks what every row of the kind has."""
+    def columns_of(self, description: Mapping[str, Any], uri: str) -> Any:
+        """The columns to read; ExportSchemaError for a table that lacks what every row of the kind has."""
         ...
 
     def changes_by(self, description: Mapping[str, Any]) -> str | None:
         """The column of the rows' export time, where the table has it."""
-        ...
-
-    def is_divided(self, description: Mapping[str, Any]) -> bool:
-        """Whether the partitions of the table are those that it is read by."""
         ...
 
     def other_days(self, description: Mapping[str, Any]) -> str | None:

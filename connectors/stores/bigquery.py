@@ -9,31 +9,32 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from datetime import date, datetime, timedelta
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from google.api_core.client_options import ClientOptions
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from google.api_core.exceptions import BadRequest
 from google.cloud import bigquery
 from google.cloud.bigquery.retry import DEFAULT_JOB_RETRY, DEFAULT_RETRY
 
-from connectors.errors import ConnectorError, ExportSchemaError, SourceUnreadableError
+from connectors.errors import ConnectorError, ExportChangedError, ExportSchemaError, SourceUnreadableError
 from connectors.stores import READ_LIMIT, ObjectInfo, StoreOptions, TableReading
-from connectors.stores.google_access import CALL, credentials_of, named_errors
+from connectors.stores.google_access import CALL, client_of, credentials_of, named_errors
 from connectors.stores.google_locations import bad_location, rows_file, table_location
-from connectors.stores.row_streams import EPOCH, Written, microseconds, write_rows
-from connectors.stores.transfer import Remote, broken, changed, hash_of
+from connectors.stores.transfer import Remote, broken, changed, hash_of, retried
 
 GRPC = "TRAINLEDGER_BIGQUERY_GRPC"  # host:port of a Storage API without TLS: for tests only
-Step = Literal["look", "read", "doctor"]
-_ATTEMPTS = 3  # the client resumes a stream by itself; where it gives up, the query is asked again
 _LOOK, _READ = 10 * 60, 60 * 60  # seconds that a job may run
 RETRY = DEFAULT_RETRY.with_timeout(CALL)
 _RETRIES: dict[str, Any] = {"retry": RETRY, "job_retry": DEFAULT_JOB_RETRY.with_timeout(5 * CALL)}  # of a job and its calls
 _NO_CAP = 1 << 62
+_ROW_GROUP = 64 << 20  # bytes in memory: some 50,000 wide rows of a bill
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _READABLE = {"TABLE", "VIEW", "MATERIALIZED_VIEW"}
 
 
@@ -47,8 +48,8 @@ class TableStore(Remote):
     """
 
     def __init__(self, location: str, options: StoreOptions | None = None) -> None:
-        self._table = table_location(location)
-        self.uri = self._table.uri
+        self.table = table_location(location)
+        self.uri = self.table.uri
         self.options = options or StoreOptions()
         self._described: Mapping[str, Any] | None = None
 
@@ -56,13 +57,13 @@ class TableStore(Remote):
         """Ask which partitions there are between `first_day` and `end_day`, and what identifies their rows."""
         description = self._readable()
         reading = self._reading
-        reading.check(description, self.uri)
-        sql = reading.look_sql(self._table.name, description, self.options.first_day, self.options.end_day)
+        reading.columns_of(description, self.uri)  # refuses a table of another kind before a byte is billed
+        sql = reading.look_sql(self.table.name, description, self.options.first_day, self.options.end_day)
         written, name = self._written(description), rows_file(reading.other_days(description))
         for row in self._asked(sql, description):
             key = f"_PARTITIONTIME={row['day']}/{name}"
             newest: datetime | None = row["newest_export"]
-            token = row["fingerprint"] if newest is None else microseconds(newest)
+            token = row["fingerprint"] if newest is None else _microseconds(newest)
             if key.startswith(prefix):
                 yield ObjectInfo(key, 0, f"{row['row_count']}-{token}", newest or written(row["day"]))
 
@@ -71,16 +72,11 @@ class TableStore(Remote):
         raise NotImplementedError(info.key)
 
     def fetch(self, info: ObjectInfo, path: Path) -> str:
-        """Stream the rows of a partition into a Parquet file; ExportChangedError where they are no longer those listed."""
-        for attempt in range(1, _ATTEMPTS + 1):
-            try:
-                self._fetch(info, path)
-                return hash_of(path)
-            except ConnectorError as error:
-                path.unlink(missing_ok=True)
-                if attempt == _ATTEMPTS or error.reason != "broken_stream":
-                    raise
-        raise AssertionError("the last attempt returns or raises")
+        """Stream the rows of a partition into a Parquet file; ExportChangedError where they are no longer those listed.
+
+        The client resumes a stream by itself; where it gives up, the query is asked again.
+        """
+        return retried("broken_stream", lambda: self._fetch(info, path))
 
     def describe(self) -> dict[str, Any]:
         """Return the table as `tables.get` of the REST API has it: schema, type, timePartitioning, clustering, location, numRows.
@@ -88,29 +84,23 @@ class TableStore(Remote):
         It costs nothing and reads no row. Also of what is not read: an external table, a snapshot.
         """
         with named_errors(self.uri, "describe", self.options):
-            table = self.client.get_table(self._table.name, retry=RETRY, timeout=CALL)
+            table = self.client.get_table(self.table.name, retry=RETRY, timeout=CALL)
         found: dict[str, Any] = table.to_api_repr()
         return found
 
     def dry_run(self, sql: str) -> int:
         """Return the bytes that a query would read; nothing is read or billed."""
-        config = self._config("doctor", _LOOK, dry_run=True, use_query_cache=False)
-        config.maximum_bytes_billed = _NO_CAP  # nothing is billed, and of a query above the cap too the bytes are asked for
-        location = self._location(self._readable())
+        # no cap: nothing is billed, and of a query above the cap too the bytes are asked for
+        job = self._job("doctor", _LOOK, self._readable(), maximum_bytes_billed=_NO_CAP, dry_run=True, use_query_cache=False)
         with named_errors(self.uri, "query", self.options):
-            job = self.client.query(sql, job_config=config, location=location, timeout=CALL, **_RETRIES)
-        return int(job.total_bytes_processed or 0)
+            tried = self.client.query(sql, timeout=CALL, **job)
+        return int(tried.total_bytes_processed or 0)
 
     @cached_property
     def client(self) -> bigquery.Client:
         """The client over REST, made when it is first needed."""
-        options = ClientOptions(api_endpoint=self.options.endpoint_url) if self.options.endpoint_url else None
-        with named_errors(self.uri, "describe", self.options):
-            return bigquery.Client(
-                self.options.billing_project or self._table.project,
-                credentials=credentials_of(self.options),
-                client_options=options,
-            )
+        project = self.options.billing_project or self.table.project
+        return client_of(bigquery.Client, project, self.uri, "describe", self.options)
 
     @cached_property
     def reader(self) -> Any:
@@ -132,11 +122,8 @@ class TableStore(Remote):
     @property
     def _reading(self) -> TableReading:
         if self.options.table is None:
-            raise SourceUnreadableError(
-                f"{self.uri}: a source of this kind is not read from a table.",
-                reason="bad_location",
-                remedy="Use a folder, s3:// or gs://; docs/sources names what each kind is read from.",
-            )
+            remedy = "Use a folder, s3:// or gs://; docs/sources names what each kind is read from."
+            raise bad_location(f"{self.uri}:", "a source of this kind is not read from a table", remedy)
         return self.options.table
 
     def _readable(self, *, again: bool = False) -> Mapping[str, Any]:
@@ -156,26 +143,25 @@ class TableStore(Remote):
             self._described = description
         return self._described
 
-    def _location(self, description: Mapping[str, Any] | None = None) -> str | None:
-        """Where queries run: where the table lies."""
-        return self.options.dataset_location or (description or {}).get("location")
+    def _job(self, step: str, seconds: int, description: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+        """How a query runs: capped, labelled, where the table lies.
 
-    def _config(self, step: Step, seconds: int, **more: Any) -> bigquery.QueryJobConfig:
-        """No job id of our own: with one the client would not ask a failed job again."""
+        It has no job id of our own: with one the client would not ask a failed job again.
+        """
         labels = {"product": "trainledger", "source": self.options.source, "step": step}
-        return bigquery.QueryJobConfig(
-            maximum_bytes_billed=self.options.maximum_bytes_billed,
-            labels={key: value for key, value in labels.items() if value},
-            job_timeout_ms=seconds * 1000,
-            **more,
-        )
+        settings: dict[str, Any] = {
+            "maximum_bytes_billed": self.options.maximum_bytes_billed,
+            "labels": {key: value for key, value in labels.items() if value},
+            "job_timeout_ms": seconds * 1000,
+        }
+        location = self.options.dataset_location or description.get("location")
+        return {"job_config": bigquery.QueryJobConfig(**settings | more), "location": location, **_RETRIES}
 
     def _asked(self, sql: str, description: Mapping[str, Any]) -> Iterable[Any]:
         """The few rows of a look, over REST."""
-        config, location = self._config("look", _LOOK), self._location(description)
-        waits: dict[str, Any] = {"api_timeout": CALL, "wait_timeout": _LOOK}
+        job = self._job("look", _LOOK, description)
         with self._capped(sql), named_errors(self.uri, "query", self.options):
-            return list(self.client.query_and_wait(sql, job_config=config, location=location, **waits, **_RETRIES))
+            return list(self.client.query_and_wait(sql, api_timeout=CALL, wait_timeout=_LOOK, **job))
 
     @contextmanager
     def _capped(self, sql: str) -> Iterator[None]:
@@ -190,7 +176,7 @@ class TableStore(Remote):
 
     def _written(self, description: Mapping[str, Any]) -> Any:
         """A function of a partition's first day: when it was last written, as far as no column of its rows has it."""
-        sql = self._reading.written_sql(self._table.full_dataset, self._table.table, description)
+        sql = self._reading.written_sql(self.table.full_dataset, self.table.table, description)
         found: dict[date, datetime] = {}
         for row in self._asked(sql, description) if sql else ():
             if day := day_of(row["partition_id"]):
@@ -201,42 +187,42 @@ class TableStore(Remote):
         whole = EPOCH + timedelta(milliseconds=int(description.get("lastModifiedTime") or 0))
         return lambda day: found.get(day, whole)
 
-    def _fetch(self, info: ObjectInfo, path: Path) -> None:
-        day = date.fromisoformat(info.key.removeprefix("_PARTITIONTIME=")[:10])
-        count, _, token = info.etag.partition("-")
+    def _fetch(self, info: ObjectInfo, path: Path) -> str:
+        where = self.uri_of(info.key)
         try:
             try:
-                written = self._stream(day, self._readable(), info.key, path)
-            except _ColumnGone:  # it was there when the table was described
-                written = self._stream(day, self._readable(again=True), info.key, path)
-        except (_ColumnGone, ExportSchemaError) as error:  # the next look finds what the table lacks
-            raise changed(self.uri_of(info.key), info.key) from error
-        if written.rows != int(count) or (written.newest and str(microseconds(written.newest)) != token):
-            raise changed(self.uri_of(info.key), info.key)
+                rows, newest = self._stream(info.key, self._readable(), path)
+            except ExportChangedError:  # a column is gone that was there when the table was described
+                rows, newest = self._stream(info.key, self._readable(again=True), path)
+            count, _, token = info.etag.partition("-")
+            if rows != int(count) or (newest and str(_microseconds(newest)) != token):
+                raise changed(where, info.key)
+            return hash_of(path)
+        except ConnectorError as error:
+            path.unlink(missing_ok=True)
+            if isinstance(error, ExportSchemaError):  # the next look finds what the table lacks
+                raise changed(where, info.key) from error
+            raise
 
-    def _stream(self, day: date, description: Mapping[str, Any], key: str, path: Path) -> Written:
-        """Write the rows of a partition, batch by batch."""
+    def _stream(self, key: str, description: Mapping[str, Any], path: Path) -> tuple[int, datetime | None]:
+        """Write the rows of a partition, batch by batch; return their number and their newest export time."""
         where, export_time = self.uri_of(key), self._reading.changes_by(description)
-        sql = self._reading.rows_sql(self._table.name, description, day)
-        config, location = self._config("read", _READ), self._location(description)
+        day = date.fromisoformat(key.removeprefix("_PARTITIONTIME=")[:10])
+        sql = self._reading.rows_sql(self.table.name, description, day)
+        job = self._job("read", _READ, description)
         with self._capped(sql), named_errors(where, "query", self.options, key):
             try:
-                job = self.client.query(sql, job_config=config, location=location, timeout=CALL, **_RETRIES)
-                result = job.result(timeout=_READ, **_RETRIES)
+                result = self.client.query(sql, timeout=CALL, **job).result(timeout=_READ, **_RETRIES)
             except BadRequest as error:
                 if "Unrecognized name" in str(error):
-                    raise _ColumnGone from error
+                    raise changed(where, key) from error
                 raise
         with named_errors(where, "stream", self.options, key):
             stream = result.to_arrow_iterable(bqstorage_client=self.reader, max_queue_size=1, max_stream_count=1, timeout=_READ)
-            written = write_rows(stream, path, export_time)
-        if written.rows != result.total_rows:
-            raise broken(where, key, f"the stream ended after {written.rows} of {result.total_rows} rows")
-        return written
-
-
-class _ColumnGone(Exception):
-    """A column that the description has, and the table no longer."""
+            rows, newest = _write_rows(stream, path, export_time)
+        if rows != result.total_rows:
+            raise broken(where, key, f"the stream ended after {rows} of {result.total_rows} rows")
+        return rows, newest
 
 
 def day_of(partition_id: str | None) -> date | None:
@@ -245,3 +231,31 @@ def day_of(partition_id: str | None) -> date | None:
     if not text.isdecimal():
         return None
     return date(int(text[:4]), int(text[4:6] or 1), int(text[6:] or 1))
+
+
+def _write_rows(batches: Iterable[pa.RecordBatch], path: Path, time_column: str | None) -> tuple[int, datetime | None]:
+    """Write batches with their own types, some together as a row group: messages of a stream have some hundred rows each.
+
+    What came is returned: the number of rows, and the newest time in the column that was asked for.
+    """
+    count, size, newest, waiting = 0, 0, None, list[pa.RecordBatch]()
+    writer: pq.ParquetWriter | None = None
+    with ExitStack() as stack:
+        for batch in batches:
+            schema = batch.schema.remove_metadata()
+            writer = writer or stack.enter_context(pq.ParquetWriter(path, schema, compression="zstd"))
+            if time_column and batch.num_rows:
+                newest = max((one for one in (newest, pc.max(batch.column(time_column)).as_py()) if one), default=None)
+            waiting.append(batch)
+            count, size = count + batch.num_rows, size + batch.nbytes
+            if size >= _ROW_GROUP:
+                writer.write_table(pa.Table.from_batches(waiting, writer.schema))
+                waiting, size = [], 0
+        if writer and waiting:
+            writer.write_table(pa.Table.from_batches(waiting, writer.schema))
+    return count, newest
+
+
+def _microseconds(instant: datetime) -> int:
+    """An instant as whole microseconds since 1970: exact, where a float of seconds would move the last digits."""
+    return (instant - EPOCH) // timedelta(microseconds=1)

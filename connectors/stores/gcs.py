@@ -12,14 +12,13 @@ from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from google.api_core.client_options import ClientOptions
 from google.api_core.exceptions import NotFound, PreconditionFailed
 from google.cloud import storage
 from google.cloud.storage.exceptions import DataCorruption, InvalidResponse
 from google.cloud.storage.retry import DEFAULT_RETRY
 
 from connectors.stores import READ_LIMIT, ObjectInfo, StoreOptions
-from connectors.stores.google_access import CALL, credentials_of, named_errors
+from connectors.stores.google_access import CALL, client_of, named_errors
 from connectors.stores.google_locations import bucket_location
 from connectors.stores.transfer import Remote, broken, changed, check_size, hash_of
 
@@ -33,26 +32,22 @@ class BucketStore(Remote):
     """The objects below gs://bucket/prefix, by keys relative to the prefix. Nothing is asked before the first call."""
 
     def __init__(self, location: str, options: StoreOptions | None = None) -> None:
-        self._place = bucket_location(location)
-        self.uri = self._place.uri
+        self._bucket, self._prefix = bucket_location(location)
+        self.uri = f"gs://{self._bucket}/{self._prefix}".rstrip("/")
         self.options = options or StoreOptions()
 
     @cached_property
     def client(self) -> storage.Client:
         """The client, made when it is first needed. It reads and lists, for which no project is named."""
-        options = ClientOptions(api_endpoint=self.options.endpoint_url) if self.options.endpoint_url else None
-        with named_errors(self.uri, "list", self.options):
-            return storage.Client(project=None, credentials=credentials_of(self.options), client_options=options)
+        return client_of(storage.Client, None, self.uri, "list", self.options)
 
     def list_objects(self, prefix: str = "") -> Iterator[ObjectInfo]:
         """List all pages; Cloud Storage lists in the order of UTF-8 bytes, which is the order of the keys."""
         with named_errors(self.uri, "list", self.options):
-            found = self.client.list_blobs(
-                self._place.bucket, prefix=self._place.prefix + prefix, fields=_FIELDS, timeout=CALL, retry=_RETRY
-            )
+            found = self.client.list_blobs(self._bucket, prefix=self._prefix + prefix, fields=_FIELDS, timeout=CALL, retry=_RETRY)
             for blob in found:
                 if not blob.name.endswith("/"):  # the empty objects that consoles create as folders
-                    key = blob.name[len(self._place.prefix) :]
+                    key = blob.name[len(self._prefix) :]
                     yield ObjectInfo(key, blob.size, str(blob.generation), blob.time_created)
 
     def read(self, info: ObjectInfo, limit: int = READ_LIMIT) -> bytes:
@@ -65,7 +60,7 @@ class BucketStore(Remote):
     def fetch(self, info: ObjectInfo, path: Path) -> str:
         """Copy the bytes that are stored, checked against their checksum; those of another generation are ExportChangedError."""
         where = self.uri_of(info.key)
-        blob = self.client.bucket(self._place.bucket).blob(self._place.prefix + info.key)
+        blob = self.client.bucket(self._bucket).blob(self._prefix + info.key)
         with named_errors(where, "read", self.options, info.key):
             try:
                 blob.download_to_filename(

@@ -12,14 +12,22 @@ from typing import Literal
 
 Action = Literal["query", "describe", "stream", "list", "read", "impersonate"]
 
-# what each step needs: the permission, the role that has it, and what it is granted on
-_NEEDED: Mapping[Action, tuple[str, str, str]] = {
-    "query": ("bigquery.jobs.create", "roles/bigquery.jobUser", "the project that pays for the query"),
-    "describe": ("bigquery.tables.get and bigquery.tables.getData", "roles/bigquery.dataViewer", "the dataset"),
-    "stream": ("bigquery.readsessions.create", "roles/bigquery.readSessionUser", "the project that pays for the query"),
-    "list": ("storage.objects.list", "roles/storage.objectViewer", "the bucket"),
-    "read": ("storage.objects.get", "roles/storage.objectViewer", "the bucket"),
+_OF_TABLE = "bigquery.tables.get and bigquery.tables.getData"
+_PAYING = "the project that pays for the query"
+# each step in words, and what it needs: the permission, the role that has it, and what it is granted on
+STEPS: Mapping[Action, tuple[str, str, str, str]] = {
+    "query": ("the query", "bigquery.jobs.create", "roles/bigquery.jobUser", _PAYING),
+    "describe": (
+        "asking for the table",
+        "bigquery.tables.get and bigquery.tables.getData",
+        "roles/bigquery.dataViewer",
+        "the dataset",
+    ),
+    "stream": ("reading the rows", "bigquery.readsessions.create", "roles/bigquery.readSessionUser", _PAYING),
+    "list": ("listing", "storage.objects.list", "roles/storage.objectViewer", "the bucket"),
+    "read": ("reading", "storage.objects.get", "roles/storage.objectViewer", "the bucket"),
     "impersonate": (
+        "impersonation",
         "iam.serviceAccounts.getAccessToken",
         "roles/iam.serviceAccountTokenCreator",
         "the service account of `impersonate`",
@@ -30,7 +38,7 @@ _QUOTA = ("quotaExceeded", "rateLimitExceeded", "jobRateLimitExceeded", "RESOURC
 _NO_CREDENTIALS = ("DefaultCredentialsError", "RefreshError", "authError", "required", "UNAUTHENTICATED", "InvalidOperation")
 _BROKEN = ("UNAVAILABLE", "ABORTED", "DATA_LOSS", "DEADLINE_EXCEEDED", "connectionError")
 _LOG_IN = "Log in again with `gcloud auth application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS."
-_NO_BILLING = "Enable the BigQuery API and billing on the project that pays for the query."
+_NO_BILLING = f"Enable the BigQuery API and billing on {_PAYING}."
 # reason and remedy of the codes that mean the same of whatever was asked
 _MEANINGS = {
     "bytesBilledLimitExceeded": (
@@ -51,7 +59,7 @@ _OTHER = ("source_unreadable", "Check the network, `endpoint_url` and the Google
 
 def meaning_of(code: str, action: Action, where: str, *, is_impersonated: bool = False) -> tuple[str, str]:
     """Return the reason and the remedy for Google's code of an error. `where`: the table or bucket that was asked for."""
-    if action == "impersonate" or (is_impersonated and code == "RefreshError"):
+    if is_impersonated and code == "RefreshError":
         return "role_denied", grant("impersonate")
     if code in _DENIED:
         return "permission_denied", grant(action)
@@ -64,5 +72,5 @@ def meaning_of(code: str, action: Action, where: str, *, is_impersonated: bool =
 
 def grant(action: Action) -> str:
     """What to grant for a step: the permission, a role that has it, and on what."""
-    permission, role, on = _NEEDED[action]
+    _, permission, role, on = STEPS[action]
     return f"Grant {permission}, for example by {role}, on {on}."

@@ -47,19 +47,6 @@ class TableLocation:
         return f"bq://{self.name}"
 
 
-@dataclass(frozen=True, slots=True)
-class BucketLocation:
-    """A bucket of Cloud Storage and what the keys of an export begin with there: '' or a text that ends in '/'."""
-
-    bucket: str
-    prefix: str
-
-    @property
-    def uri(self) -> str:
-        """The location without a slash at its end."""
-        return f"gs://{self.bucket}/{self.prefix}".rstrip("/")
-
-
 def table_location(location: str) -> TableLocation:
     """Take bq://project.dataset.table apart; only a project's domain may hold further dots."""
     parts = location.removeprefix("bq://").rsplit(".", 2)
@@ -77,15 +64,15 @@ def table_location(location: str) -> TableLocation:
     return TableLocation(project, dataset, table)
 
 
-def bucket_location(location: str) -> BucketLocation:
-    """Take gs://bucket/prefix apart."""
+def bucket_location(location: str) -> tuple[str, str]:
+    """A bucket of Cloud Storage and what the keys of an export begin with there: '' or a text that ends in '/'."""
     bucket, _, prefix = location.removeprefix("gs://").partition("/")
     if not _BUCKET.fullmatch(bucket):
         raise bad_location(location, f"has no bucket that could be one: '{bucket}'", "Write gs://bucket/prefix.")
     if re.search(r"[\r\n*?\[\]]", prefix):  # a pattern is what `gcloud storage` takes, and a line end no key may have
         raise bad_location(location, "is a pattern of objects", "Write gs://bucket/prefix: all that lies below it is looked at.")
     prefix = prefix.rstrip("/")
-    return BucketLocation(bucket, f"{prefix}/" if prefix else "")
+    return bucket, f"{prefix}/" if prefix else ""
 
 
 def bad_location(location: str, what: str, remedy: str) -> SourceUnreadableError:

@@ -53,8 +53,8 @@ class LocalStore:
             else:
                 folder = prefix.rpartition("/")[0]
                 found = list(self._walk(self._root / folder, f"{folder}/" if folder else ""))
-        infos = (_info(key, status) for key, status in sorted(found, key=lambda pair: pair[0]) if key.startswith(prefix))
-        return iter(list(infos))
+        found.sort(key=lambda pair: pair[0])
+        return iter([_info(key, status) for key, status in found if key.startswith(prefix)])
 
     def read(self, info: ObjectInfo, limit: int = READ_LIMIT) -> bytes:
         """Return a small file whole."""
@@ -89,7 +89,16 @@ class LocalStore:
         except OSError as error:
             if error.errno in _OF_PROCESS:
                 raise
-            raise self._unreadable(key, error) from error
+            if isinstance(error.filename, str) and Path(error.filename).is_relative_to(self._root):
+                key = Path(error.filename).relative_to(self._root).as_posix()
+            is_denied = isinstance(error, PermissionError)
+            remedy = "Let the user that runs trainledger read this folder and its files"
+            raise SourceUnreadableError(
+                f"{self.uri}: '{key}' cannot be read ({error.strerror}).",
+                place=Place(key),
+                reason="permission_denied" if is_denied else "source_unreadable",
+                remedy=f"{remedy}." if is_denied else f"{remedy}, from a disk that is sound.",
+            ) from error
 
     def _walk(self, folder: Path, prefix: str) -> Iterator[tuple[str, os.stat_result]]:
         try:
@@ -144,20 +153,6 @@ class LocalStore:
         if _etag(os.fstat(source.fileno())) != info.etag:
             source.close()
             raise changed(self.uri_of(info.key), info.key)
-
-    def _unreadable(self, key: str, error: OSError) -> SourceUnreadableError:
-        if isinstance(error.filename, str) and Path(error.filename).is_relative_to(self._root):
-            key = Path(error.filename).relative_to(self._root).as_posix()
-        is_denied, remedy = (
-            isinstance(error, PermissionError),
-            "Let the user that runs trainledger read this folder and its files",
-        )
-        return SourceUnreadableError(
-            f"{self.uri}: '{key}' cannot be read ({error.strerror}).",
-            place=Place(key),
-            reason="permission_denied" if is_denied else "source_unreadable",
-            remedy=f"{remedy}." if is_denied else f"{remedy}, from a disk that is sound.",
-        )
 
 
 def _word_of(entry: os.DirEntry[str]) -> str:

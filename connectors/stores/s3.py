@@ -7,10 +7,10 @@ s3:DeleteObject. Credentials and roles are the matter of `s3_access`.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from boto3.exceptions import S3UploadFailedError
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
@@ -18,17 +18,9 @@ from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 from connectors.errors import ConnectorError, Place, SourceUnreadableError
 from connectors.stores import READ_LIMIT, ObjectInfo, StoreOptions
 from connectors.stores.s3_access import expected_region, meaning_of, s3_client
-from connectors.stores.transfer import CHUNK, Remote, broken, changed, check_size, write_hashed
+from connectors.stores.transfer import CHUNK, Remote, broken, changed, check_size, retried, write_hashed
 
-_T = TypeVar("_T")
-_ATTEMPTS = 3  # botocore itself retries requests, but neither a body that breaks off nor two writers that collide
-_CHANGED = {
-    "404",
-    "NoSuchKey",
-    "NoSuchVersion",
-    "412",
-    "PreconditionFailed",
-}  # the listed object is gone or another one
+_CHANGED = {"404", "NoSuchKey", "NoSuchVersion", "412", "PreconditionFailed"}  # the listed object is gone or another one
 
 
 class S3Store(Remote):
@@ -70,11 +62,11 @@ class S3Store(Remote):
 
     def get(self, key: str, listed: ObjectInfo | None = None) -> bytes:
         """Return a small object whole; with `listed`, exactly the object that was listed, else ExportChangedError."""
-        return self._retried("broken_stream", lambda: b"".join(self._stream(key, listed)))
+        return retried("broken_stream", lambda: b"".join(self._stream(key, listed)))
 
     def download_hashed(self, key: str, path: Path, listed: ObjectInfo | None = None) -> str:
         """Stream an object to a file and return its sha256; a stream that breaks is started again, a changed object is not."""
-        return self._retried("broken_stream", lambda: write_hashed(self._stream(key, listed), path))
+        return retried("broken_stream", lambda: write_hashed(self._stream(key, listed), path))
 
     def read(self, info: ObjectInfo, limit: int = READ_LIMIT) -> bytes:
         """Return a small object whole."""
@@ -106,16 +98,6 @@ class S3Store(Remote):
             raise self._broken(key, read, size, type(error).__name__) from error
         if read != size:
             raise self._broken(key, read, size, "short body")
-
-    def _retried(self, reason: str, call: Callable[[], _T]) -> _T:
-        """Call again where the last try failed for this reason."""
-        for _ in range(_ATTEMPTS - 1):
-            try:
-                return call()
-            except SourceUnreadableError as error:
-                if error.reason != reason:
-                    raise
-        return call()
 
     @contextlib.contextmanager
     def _named_errors(self, key: str | None = None) -> Iterator[None]:
@@ -152,7 +134,7 @@ class S3Bucket(S3Store):
     def put_new(self, key: str, data: bytes) -> bool:
         """Write an object unless its key is taken, and return whether it was free. Of several writers exactly one wins."""
         try:
-            self._retried("write_conflict", lambda: self.put(key, data, IfNoneMatch="*"))
+            retried("write_conflict", lambda: self.put(key, data, IfNoneMatch="*"))
         except SourceUnreadableError as error:
             if error.reason != "key_taken":
                 raise

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -21,28 +22,13 @@ from connectors.stores import StoreOptions
 _DENIED = {"403", "AccessDenied", "AllAccessDisabled", "Forbidden"}
 _REGION = "x-amz-bucket-region"
 _REGION_NAME = re.compile(r"[a-z0-9-]{4,30}")
-_OTHER_REGION = {
-    "301",
-    "307",
-    "400",
-    "AuthorizationHeaderMalformed",
-    "IllegalLocationConstraintException",
-    "PermanentRedirect",
-    "TemporaryRedirect",
-}
-_NO_CREDENTIALS = {
-    "ExpiredToken",
-    "ExpiredTokenException",
-    "InvalidAccessKeyId",
-    "InvalidClientTokenId",
-    "InvalidToken",
-    "NoCredentialsError",
-    "PartialCredentialsError",
-    "ProfileNotFound",
-    "RequestExpired",
-    "SignatureDoesNotMatch",
-    "UnrecognizedClientException",
-}
+_OTHER_REGION = """
+301 307 400 AuthorizationHeaderMalformed IllegalLocationConstraintException PermanentRedirect TemporaryRedirect
+"""
+_NO_CREDENTIALS = """
+ExpiredToken ExpiredTokenException InvalidAccessKeyId InvalidClientTokenId InvalidToken NoCredentialsError
+PartialCredentialsError ProfileNotFound RequestExpired SignatureDoesNotMatch UnrecognizedClientException
+"""
 _PERMISSIONS = {
     "ListObjectsV2": "s3:ListBucket on the bucket",
     "GetObject": "s3:GetObject below the prefix",
@@ -86,11 +72,7 @@ def _assumed(source: Any, options: StoreOptions, region: str) -> Any:
     credentials = source.get_credentials()
     if credentials is None:
         raise NoCredentialsError()
-    endpoint = _sts_endpoint(options.endpoint_url)
-
-    def create_client(service: str, **settings: Any) -> Any:
-        return source.create_client(service, endpoint_url=endpoint, **{**settings, "region_name": region})
-
+    create_client = partial(source.create_client, endpoint_url=_sts_endpoint(options.endpoint_url), region_name=region)
     extra = {"RoleSessionName": "trainledger"} | ({"ExternalId": options.external_id} if options.external_id else {})
     fetcher = AssumeRoleCredentialFetcher(create_client, credentials, options.role_arn, extra_args=extra)
     session = get_session()
@@ -115,7 +97,7 @@ def expected_region(error: BaseException) -> str | None:
 
 def meaning_of(code: str, action: str, bucket: str, options: StoreOptions, region: str | None = None) -> tuple[str, str]:
     """Return the reason and the remedy for an error code that AWS answered to an action; `region`: the one S3 expects."""
-    if region and code in _OTHER_REGION:
+    if region and code in _OTHER_REGION.split():
         where = ", and `endpoint_url` to the endpoint of that region" if options.endpoint_url else ""
         return "wrong_region", f"Bucket '{bucket}' is in {region}: set AWS_DEFAULT_REGION={region}{where}."
     if code in {"NoSuchBucket", "PermanentRedirect", "InvalidBucketName", "ParamValidationError"}:
@@ -125,6 +107,6 @@ def meaning_of(code: str, action: str, bucket: str, options: StoreOptions, regio
     if code in _DENIED:
         hint = "; a requester-pays bucket needs `requester_pays: true`" if action in {"ListObjectsV2", "GetObject"} else ""
         return "permission_denied", f"Grant {_PERMISSIONS[action]} '{bucket}'{hint}."
-    if code in _NO_CREDENTIALS:
+    if code in _NO_CREDENTIALS.split():
         return "no_credentials", "Log in again: the AWS credential chain gives no valid credentials here."
     return _OTHER.get(code, ("source_unreadable", "Check the network, `endpoint_url` and the AWS credentials; then try again."))

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TypeVar
 
-from connectors.errors import ExportChangedError, ExportContentError, Place, SourceUnreadableError
+from connectors.errors import ConnectorError, ExportChangedError, ExportContentError, Place, SourceUnreadableError
 from connectors.stores import ObjectInfo
 
 CHUNK = 1 << 20
+_ATTEMPTS = 3  # clients retry requests, but neither a body that breaks off nor two writers that collide
+_T = TypeVar("_T")
 
 
 class Remote:
@@ -21,6 +24,17 @@ class Remote:
     def uri_of(self, key: str) -> str:
         """Return the full name of an object for messages."""
         return f"{self.uri}/{key}"
+
+
+def retried(reason: str, call: Callable[[], _T]) -> _T:
+    """Call again where the last try failed for this reason."""
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            return call()
+        except ConnectorError as error:
+            if error.reason != reason:
+                raise
+    return call()
 
 
 def write_hashed(chunks: Iterable[bytes], path: Path) -> str:

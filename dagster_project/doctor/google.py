@@ -14,10 +14,9 @@ from connectors.errors import ConnectorError
 from connectors.gcp.tables import READINGS, TableReading
 from connectors.stores import ObjectStore
 from connectors.stores.bigquery import TableStore
-from connectors.stores.bigquery_preview import ROWS
+from connectors.stores.bigquery_preview import ROWS, lacking, logged_in_as, neighbours, try_stream
 from connectors.stores.google_errors import grant
 from connectors.stores.google_locations import table_location
-from connectors.stores.google_permissions import lacking, logged_in_as, neighbours, try_stream
 from dagster_project.base.clock import now
 from dagster_project.base.failures import meant
 from dagster_project.base.months import first_day
@@ -206,7 +205,7 @@ def _permissions(source: SourceSettings, store: TableStore, description: Mapping
         return check
     column = description["schema"]["fields"][0]["name"]
     is_table = description.get("type", "TABLE") == "TABLE"
-    is_known = is_table and try_stream(store.reader, source.location, column, store.options)
+    is_known = is_table and try_stream(store, column)
     message = "it may describe the table and run queries"
     message += ", and stream rows" if is_known else "; whether it may stream rows is shown by the first large partition"
     return _of(source, "permissions", "ok", message, may_stream=is_known or None)
@@ -214,7 +213,7 @@ def _permissions(source: SourceSettings, store: TableStore, description: Mapping
 
 def _lacks(source: SourceSettings, store: TableStore) -> Check | None:
     """The permissions that this login has not, if there are such."""
-    missing = lacking(store.client, source.location, store.options)
+    missing = lacking(store)
     if not missing:
         return None
     message, remedy = f"this login lacks {some(missing)} on {source.location}", _named(source, grant("describe"))
@@ -224,7 +223,7 @@ def _lacks(source: SourceSettings, store: TableStore) -> Check | None:
 def _nearest(source: SourceSettings, store: TableStore) -> str:
     """What of a table's name is not there, with the name that may be meant; '' where it is listed after all."""
     table = table_location(source.location)
-    what, names = neighbours(store.client, table, store.options)
+    what, names = neighbours(store)
     if table.table in names or (what == "dataset" and table.dataset in names):  # it is there, and may not be looked into
         return ""
     known = {"table": f"no table {table.table} in {table.full_dataset}", "dataset": f"no dataset {table.full_dataset}"}

@@ -14,7 +14,7 @@ from google.auth.credentials import AnonymousCredentials
 from google.auth.exceptions import DefaultCredentialsError, RefreshError
 
 from connectors.stores import StoreOptions, google_access
-from connectors.stores.google_permissions import logged_in_as
+from connectors.stores.bigquery_preview import logged_in_as
 from tests.bigquery.doctor_of_tables import TABLE_PERMISSIONS, Asked
 from tests.bigquery.exported import TABLE
 from tests.bigquery.rest_fake import Failure

@@ -27,7 +27,7 @@ from connectors.gcp.bigquery_sql import modified_sql, partition_sql, partitions_
 from connectors.gcp.tables import BILL
 from connectors.stores import StoreOptions
 from connectors.stores.bigquery import GRPC, TableStore
-from connectors.stores.google_permissions import try_stream
+from connectors.stores.bigquery_preview import try_stream
 from tests.bigquery.described import fields_like
 from tests.bigquery.servers import Emulator, bigquery_emulator, must_be_installed
 from tests.connectors.gcp import BILLING, BILLING_2019, START, as_exported, cud_rows, koku_rows, line, write_partition
@@ -123,7 +123,7 @@ def test_the_storage_api_of_the_emulator_streams_the_table_to_the_products_own_r
     """A session on a table, as doctor opens one. One on a query's rows, as a refresh reads, only the fake of the API serves."""
     monkeypatch.setenv(GRPC, emulator.grpc)
     store = TableStore(f"bq://{table}", StoreOptions(endpoint_url=emulator.rest))
-    assert try_stream(store.reader, store.uri, "cost", store.options)
+    assert try_stream(store, "cost")
     wanted = types.ReadSession(
         table=f"projects/{emulator.project}/datasets/exports/tables/bill",
         data_format=types.DataFormat.ARROW,

@@ -23,7 +23,7 @@ from google.auth.transport.requests import Request
 from connectors.errors import ConnectorError, ExportChangedError, ExportSchemaError, SourceUnreadableError
 from connectors.stores import ObjectInfo, StoreOptions
 from connectors.stores.bigquery import TableStore
-from connectors.stores.google_access import credentials_of, failure, named_errors
+from connectors.stores.google_access import credentials_of, named_errors
 from tests.bigquery.described import described
 from tests.bigquery.exported import TABLE, Exported, store_of
 from tests.bigquery.rest_fake import Failure
@@ -288,5 +288,6 @@ def test_an_emulator_is_asked_without_credentials_and_nothing_else_is() -> None:
 
 
 def test_a_service_that_is_away_is_a_broken_stream() -> None:
-    error = failure(ServiceUnavailable("no"), "bq://a", "stream", StoreOptions())
-    assert error.reason == "broken_stream"
+    with pytest.raises(ConnectorError) as caught, named_errors("bq://a", "stream", StoreOptions()):
+        raise ServiceUnavailable("no")
+    assert caught.value.reason == "broken_stream"

@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("google.cloud.bigquery", reason="google-cloud-bigquery is not installed")
 
 from connectors.errors import ExportChangedError
-from connectors.stores import ObjectInfo, row_streams
+from connectors.stores import ObjectInfo, bigquery
 from connectors.stores.opening import open_store
 from tests.bigquery.exported import Exported, store_of
 from tests.connectors.gcp import BILLING, BILLING_2019, START, line
@@ -71,7 +71,7 @@ def test_a_partition_is_fetched_as_parquet_with_the_types_of_the_table(bill: Exp
 
 def test_rows_are_written_as_they_come(bill: Exported, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store_of(url).fetch(first_of(url), tmp_path / "whole.parquet")
-    monkeypatch.setattr(row_streams, "_ROW_GROUP", 1)
+    monkeypatch.setattr(bigquery, "_ROW_GROUP", 1)
     store_of(url).fetch(first_of(url), tmp_path / "pieces.parquet")
     files = [pq.ParquetFile(tmp_path / name) for name in ("whole.parquet", "pieces.parquet")]
     assert [file.metadata.num_row_groups for file in files] == [1, 3], "messages of two rows"

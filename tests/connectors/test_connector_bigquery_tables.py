@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from connectors.errors import ExportSchemaError
-from connectors.formats.bigquery_types import arrow_schema, fields_of
+from connectors.formats.bigquery_types import arrow_schema
 from connectors.gcp.bigquery_sql import INGESTION, Axis
 from connectors.gcp.tables import BILL, CARBON
 from tests.bigquery.described import described
@@ -22,12 +22,12 @@ URI = "bq://acme-billing.exports.bill"
 
 @pytest.mark.parametrize("schema", [BILLING, BILLING_2019, CARBON_EXPORT])
 def test_a_table_has_the_types_of_its_parquet_export(schema: pa.Schema) -> None:
-    assert arrow_schema(fields_of(described(schema)["schema"])) == schema
+    assert arrow_schema(described(schema)["schema"]) == schema
 
 
 def test_both_names_of_a_type_are_one() -> None:
-    old, new = (fields_of({"fields": [{"name": "a", "type": kind, "mode": "NULLABLE"}]}) for kind in ("INTEGER", "INT64"))
-    assert old == new and arrow_schema(new).field("a").type == pa.int64()
+    old, new = (arrow_schema({"fields": [{"name": "a", "type": kind, "mode": "NULLABLE"}]}) for kind in ("INTEGER", "INT64"))
+    assert old == new and new.field("a").type == pa.int64()
 
 
 def test_columns_are_read_by_name_as_far_as_the_table_has_them() -> None:

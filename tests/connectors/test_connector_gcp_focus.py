@@ -13,7 +13,7 @@ import pytest
 
 from connectors.deliveries import Delivery, Refusal
 from connectors.errors import ConnectorError, ExportContentError, ExportSchemaError
-from connectors.formats.bigquery_types import fields_of
+from connectors.formats.bigquery_types import arrow_schema
 from connectors.gcp import billing_columns
 from connectors.gcp.bigquery_sql import INGESTION
 from connectors.gcp.focus_columns import LINE_COLUMNS, SCHEMA
@@ -191,7 +191,7 @@ def test_a_table_is_read_by_the_day_it_was_loaded_and_known_by_the_time_of_its_e
     assert READING.changes_by(whole) == "x_ExportTime"
     columns, unknown = READING.columns_of(whole, "bq://a.b.c")
     assert columns == tuple(FOCUS.names) and unknown == ()
-    assert len(fields_of(whole["schema"])) == 37 + 18
+    assert len(arrow_schema(whole["schema"])) == 37 + 18
 
 
 # --- the fixtures of Costroid, in the envelope of BigQuery's REST API

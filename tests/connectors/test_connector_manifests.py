@@ -24,8 +24,8 @@ def listing(*keys: str) -> dict[str, ObjectInfo]:
 
 
 def resolved(*names: object, export: str = "cur", keys: tuple[str, ...] = (DATA, LEGACY)) -> list[str]:
-    manifest = parse_manifest(json.dumps({"dataFiles": names}).encode(), KEY, f"cur/{KEY}")
-    return [info.key for info in resolve(manifest.names, export, listing(*keys), KEY, f"cur/{KEY}")]
+    written, _ = parse_manifest(json.dumps({"dataFiles": names}).encode(), KEY, f"cur/{KEY}")
+    return [info.key for info in resolve(written, export, listing(*keys), KEY, f"cur/{KEY}")]
 
 
 @pytest.mark.parametrize(
