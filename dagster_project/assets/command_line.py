@@ -4,6 +4,7 @@ A refresh is written while it goes on, each event with the time at which it happ
 cannot take fails no refresh: one line states why the UI does not show it.
 """
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -19,6 +20,7 @@ from dagster_project.assets.internals import REPOSITORY, WrittenRun, end_dead_ru
 from dagster_project.assets.partitions import register_ledger, register_source_months
 from dagster_project.assets.steps import failure_of
 from dagster_project.base import modes
+from dagster_project.base.later import Later
 from dagster_project.warehouse import modelling, steps
 from dagster_project.warehouse.home import Home
 from dagster_project.warehouse.site import Site
@@ -118,6 +120,7 @@ def _instance(home: Path) -> Iterator[dg.DagsterInstance]:
     with modes.owner_alone():
         prepare_instance(home)
         read_migrations_once()
+        sys.modules.setdefault("structlog", Later("structlog"))  # its daemon's, which Dagster's storage imports and never starts
         with dg.DagsterInstance.get() as instance:
             yield instance
 

@@ -31,7 +31,8 @@ from dagster_project.assets.names import BUILD, BY_COMMAND_LINE, LOOK, POOL, REF
 REPOSITORY = {".dagster/repository": "__repository__@dagster_project.definitions"}  # the page of a job lists runs that have it
 OPENS_A_FILE = "_connect"  # of SqliteEventLogStorage: (name of a file) -> a connection with a transaction begun
 LOCK = "_db_lock"  # held by it while a connection is open
-HAS_TABLE = "has_table"  # (name of a table) -> whether the index has it, asked for every event over a connection of its own
+# whether the index has a table, over a connection of its own, and whether its table of assets has a column
+ASKED_OF_EVERY_EVENT = ("has_table", "_has_asset_key_index_cols_on_connection")
 
 
 @contextmanager
@@ -57,12 +58,13 @@ def one_commit(instance: dg.DagsterInstance) -> Iterator[None]:
             yield connections[name]
 
         setattr(storage, OPENS_A_FILE, kept)
-        setattr(storage, HAS_TABLE, cache(getattr(storage, HAS_TABLE)))
+        for asked in ASKED_OF_EVERY_EVENT:
+            setattr(storage, asked, cache(getattr(storage, asked)))
         try:
             yield
         finally:
-            delattr(storage, OPENS_A_FILE)
-            delattr(storage, HAS_TABLE)
+            for replaced in (OPENS_A_FILE, *ASKED_OF_EVERY_EVENT):
+                delattr(storage, replaced)
 
 
 @cache
