@@ -5,6 +5,7 @@ page of a job finds its runs.
 tests/run_side/test_run_command_line.py names the part that a release of Dagster moved.
 """
 
+import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import cache
@@ -91,6 +92,7 @@ class WrittenRun:
         run = DagsterRun(job_name=REFRESH, tags=tags, job_snapshot_id=job, execution_plan_snapshot_id=plan)
         self._id = instance.add_run(run).run_id
         self._kept: list[tuple[DagsterEvent, float]] = []
+        self.written = 0.0  # when it last stored some, by the system's clock
         self._step = ""
         self._step_began = started
         self._add(DagsterEventType.PIPELINE_START, started)
@@ -126,7 +128,7 @@ class WrittenRun:
         with one_commit(self.instance):
             for event, at in self._kept:
                 self.instance.report_dagster_event(event, self._id, timestamp=at)
-        self._kept = []
+        self._kept, self.written = [], time.time()
 
     def _end_step(self, at: float) -> None:
         if self._step:
