@@ -119,7 +119,6 @@ def create_raw(home: Home, build: Build, election: Election) -> None:
     """Create what SQL reads: raw views, the deliveries of ops, and the row of this build."""
     from dagster_project.warehouse.delivery_table import write_deliveries, write_listed
     from dagster_project.warehouse.raw import create_raw as create
-    from dagster_project.warehouse.verdicts import delivery_gates
 
     site, landing = home.site, home.landing
     with opened(site) as connection:
@@ -128,7 +127,7 @@ def create_raw(home: Home, build: Build, election: Election) -> None:
         # an earlier view cannot know what lies there today
         write_listed(connection, home.sources if election.view.instant is None else [], landing)
         builds.open_build(connection, build)
-        gates.record(connection, build.build_id, delivery_gates(election))
+        gates.record(connection, build.build_id, gates.delivery_gates(election))
     if build.engine == on_spark.SPARK:
         on_spark.write_plan(site, build.build_id, home.rules, landing, election)
 
@@ -171,12 +170,6 @@ def model_results(site: Site, build: Build, every: list[Statement]) -> Iterator[
     on_spark.clear(site)
 
 
-def expected_gates(site: Site) -> set[str]:
-    """Every gate a build of this project must have passed."""
-    manifest = modelling.project(site.root)
-    return gates.expected_dbt_gates(manifest, report_models.models_of_reports(manifest)) | {EVERY_ONE_JUDGED}
-
-
 def require_publishable(site: Site, build: Build) -> int:
     """The number of gates that the build passed; GateError unless it is whole and every expected one is among them."""
     if not build.is_whole:
@@ -185,7 +178,8 @@ def require_publishable(site: Site, build: Build) -> int:
             where=str(site.marker),
             remedy="Run `trainledger refresh`, or the job `refresh`.",
         )
-    expected = expected_gates(site)
+    manifest = modelling.project(site.root)
+    expected = {*gates.expected_dbt_gates(manifest, report_models.models_of_reports(manifest)), EVERY_ONE_JUDGED}
     with opened(site) as connection:
         try:
             gates.require_all_passed(connection, build.build_id, expected)
