@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from dagster_project.base.failures import GateError
 from dagster_project.publishing.digest import MONTH, literal, quoted
-from dagster_project.publishing.last import Last, condition_of
+from dagster_project.publishing.last import Last, condition_of, in_order
 from dagster_project.publishing.parts import Parts
 from dagster_project.publishing.tables import PublishedTable
 
@@ -39,19 +39,15 @@ def write_files(
     now = {digest.table: digest.partitions for digest in digests}
     rows: dict[str, dict[str, int]] = {table.name: {} for table in tables}
     for table in tables:
-        columns = [name for name, *_ in connection.execute(f"describe {_source(table)}").fetchall()]
-        order = ", ".join(f"{quoted(name)} asc nulls last" for name in dict.fromkeys([*table.key, *columns]))
+        source = f"build.{quoted(table.schema)}.{quoted(table.name)}"
+        order = in_order(connection, source, table.key)
         for month in sorted(part for part in set().union(*(now[name] for name in KINDS)) if part[0].isdigit()):
             kept = None if month in parts.built else _kept(parts.last, table.name, month, now)
             if kept is None or not parts.keep(table.name, month):
-                query = f"from {_source(table)} where {condition_of(month)} order by {order}"
+                query = f"from {source} where {condition_of(month)} order by {order}"
                 kept = _require_sums(connection, parts.write(connection, query, table.name, month), month)
             rows[table.name][month] = kept
     return rows
-
-
-def _source(table: PublishedTable) -> str:
-    return f"build.{quoted(table.schema)}.{quoted(table.name)}"
 
 
 def _kept(last: Last | None, table: str, month: str, now: Mapping[str, Mapping[str, tuple[int, str]]]) -> int | None:

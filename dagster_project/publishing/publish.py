@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 from dagster_project.base import durable, modes
 from dagster_project.publishing.catalogue import write_catalogue
-from dagster_project.publishing.contract import write_bare_names, write_contract
-from dagster_project.publishing.digest import MONTH, WHOLE, TableDigest, literal, quoted, table_digest, whole_digest
+from dagster_project.publishing.contract import write_contract
+from dagster_project.publishing.digest import WHOLE, TableDigest, literal, quoted, table_digest, whole_digest
 from dagster_project.publishing.last import (
     Catalog,
     Column,
@@ -32,6 +32,7 @@ from dagster_project.publishing.last import (
     declared_key,
     definition,
     has_other_rows,
+    in_order,
     last_publication,
     part_of,
     publisher,
@@ -176,7 +177,6 @@ def _write(
         write_statements(connection, statements)
         if not (last and last.is_intact):  # else the copied file has them
             write_views(connection, tables, statements)
-            write_bare_names(connection, tables)
         files = write_files(connection, parquet_only, digests, parts)
         files |= write_view_files(connection, tables, digests, statements, parts)
         _comment(connection, {"marts": tables, "ops": [*of_ops.values()], "main": tables})
@@ -211,8 +211,7 @@ def _write_table(
         connection.execute(f"delete from {place} where ({stays}) is not true")
     if changed := sorted(every - partitions.keys()):
         condition = " or ".join(condition_of(part) for part in changed)
-        by_month = (MONTH,) if any(name == MONTH for name, _ in columns) else ()
-        _insert(connection, source, place, (*by_month, *table.key), condition)
+        _insert(connection, source, place, table.key, condition)
         partitions |= table_digest(connection, "marts", table.name, condition, columns).partitions
         for part in changed:
             parts.write(connection, f"from {place} where {condition_of(part)} order by rowid", table.name, part)
@@ -248,10 +247,8 @@ def _create(
 
 
 def _insert(connection: duckdb.DuckDBPyConnection, source: str, target: str, key: Sequence[str], condition: str) -> None:
-    """Copy rows in the order of the key, then of every other column: whatever the key leaves open must not depend on threads."""
-    columns = [name for name, *_ in connection.execute(f"describe {source}").fetchall()]
-    order = ", ".join(f"{quoted(name)} asc nulls last" for name in dict.fromkeys([*key, *columns]))
-    connection.execute(f"insert into {target} from {source} where {condition} order by {order}")
+    """Copy rows in their order."""
+    connection.execute(f"insert into {target} from {source} where {condition} order by {in_order(connection, source, key)}")
 
 
 def _comment(connection: duckdb.DuckDBPyConnection, tables: dict[str, Sequence[PublishedTable]]) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from dagster_project.publishing.digest import MONTH, WHOLE, quoted
-from dagster_project.publishing.last import condition_of, part_of
+from dagster_project.publishing.last import condition_of, in_order, part_of
 from dagster_project.publishing.parts import Parts
 from dagster_project.publishing.tables import PublishedTable
 
@@ -55,14 +55,12 @@ def tables_behind(view: str, statements: Mapping[str, str]) -> set[str]:
 
 def _write(connection: duckdb.DuckDBPyConnection, view: PublishedTable, parts: Parts) -> dict[str, int]:
     place = f"marts.{quoted(view.name)}"
-    columns = [name for name, *_ in connection.execute(f"describe {place}").fetchall()]
-    by_month = [MONTH] if MONTH in columns else []
-    order = ", ".join(f"{quoted(name)} asc nulls last" for name in dict.fromkeys([*by_month, *view.key, *columns]))
+    order = in_order(connection, place, view.key)
+    has_months = order.startswith(quoted(MONTH))
     connection.execute(f"create or replace temp table {ASKED} as from {place} order by {order}")
-    counted = connection.execute(
-        f"select {MONTH if by_month else 'null'}, count(*) from {ASKED} group by 1 order by 1"
-    ).fetchall()
-    rows = {part_of(month) if by_month else WHOLE: count for month, count in counted} or {WHOLE: 0}
+    month = MONTH if has_months else "null"
+    counted = connection.execute(f"select {month}, count(*) from {ASKED} group by 1 order by 1").fetchall()
+    rows = {part_of(month) if has_months else WHOLE: count for month, count in counted} or {WHOLE: 0}
     for part in rows:
         parts.write(connection, f"from {ASKED} where {condition_of(part)} order by rowid", view.name, part)
     connection.execute(f"drop table {ASKED}")
