@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from benchmarks.generate_cur import PAYER
-from benchmarks.homes import Bench, Home, cpu, peak
+from benchmarks.homes import ROOT, Bench, Home, Product, cpu, peak
 from benchmarks.inputs import neuron
 from benchmarks.inputs.fleet import draw_fleet, write_records
 from benchmarks.measures import Family, Reading, Spec
@@ -17,7 +18,9 @@ DELIVERIES = 20_000
 MONTH = datetime(2026, 4, 1, tzinfo=UTC)
 
 SPECS = (
-    Spec("one_small_delivery", "refresh with one new run record, tiny home, process start to exit", "CPU s", 8),
+    Spec("one_small_delivery", "refresh with one new run record, tiny home, process start to exit", "CPU s", 5),
+    Spec("first_refresh", "first refresh of a tiny home by a product that has not laid out its dbt project yet", "CPU s", 20),
+    Spec("one_changed_model", "refresh by a version with one other mart, laid out anew / its full build", "CPU s"),
     Spec("nothing_new", "refresh that finds nothing new, tiny home; nothing is written", "CPU s", 1),
     Spec(
         "nothing_new_20000",
@@ -44,7 +47,24 @@ def read_refreshes(bench: Bench) -> Iterator[tuple[str, Reading]]:
         stated = _written_reason(before, home)
     yield "one_small_delivery", Reading(cpu(news), None, peak(news), _beside(news))
     yield "nothing_new", Reading(cpu(quiet), None, peak(quiet), _beside(quiet), stated)
+    yield from _new_versions(bench)
     yield "nothing_new_20000", _many(bench)
+
+
+def _new_versions(bench: Bench) -> Iterator[tuple[str, Reading]]:
+    """A copy of the product has nothing laid out, and neither has a version of it in which one mart's text is another."""
+    product, source = bench.work / "product", bench.product.tree or ROOT
+    shutil.rmtree(product, ignore_errors=True)
+    for folder in ("connectors", "dagster_project", "dbt", "reports"):
+        shutil.copytree(source / folder, product / folder, ignore=shutil.ignore_patterns("target", "logs"))
+    shutil.copy(source / "pyproject.toml", product)
+    home = replace(bench.bill("first", 0), product=Product(product))
+    first = home.refresh()
+    yield "first_refresh", Reading(first.cpu_s, None, first.peak_mb, _beside([first]))
+    [mart] = (product / "dbt/models/marts").rglob("fct_training_run_costs.sql")
+    mart.write_text(f"{mart.read_text()}\n-- another version\n")
+    changed, full = home.refresh(), home.refresh("--full")
+    yield "one_changed_model", Reading(changed.cpu_s, full.cpu_s, changed.peak_mb, _beside([changed]))
 
 
 def _many(bench: Bench) -> Reading:

@@ -4,6 +4,7 @@ A refresh is written while it goes on, each event with the time at which it happ
 cannot take fails no refresh: one line states why the UI does not show it.
 """
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -19,6 +20,7 @@ from dagster_project.assets.internals import REPOSITORY, WrittenRun, end_dead_ru
 from dagster_project.assets.partitions import register_ledger, register_source_months
 from dagster_project.assets.steps import failure_of
 from dagster_project.base import modes
+from dagster_project.base.later import Later
 from dagster_project.warehouse import modelling, steps
 from dagster_project.warehouse.home import Home
 from dagster_project.warehouse.site import Site
@@ -33,19 +35,16 @@ PAUSE = 2.0  # seconds between two commits: each costs some hundredths of one, a
 class RefreshRun:
     """A refresh as a run that grows with it. From the first event on that Dagster cannot take, nothing more is shown."""
 
-    def __init__(self, home: Home, say: Say) -> None:
+    def __init__(self, home: Home, opened: ExitStack, started: float, say: Say) -> None:
+        """List the run, as begun at an instant of the system's clock: Dagster orders runs by it."""
         self._home, self._say = home, say
         self._run: WrittenRun | None = None
-        self._written = 0.0
-
-    def begin(self, opened: ExitStack, started: float) -> None:
-        """List the run, as begun at an instant of the system's clock: Dagster orders runs by it."""
         with _excused(self._give_up):
-            instance = opened.enter_context(_instance(self._home.root))
+            instance = opened.enter_context(_instance(home.root))
             end_dead_runs(instance)
             self._run = WrittenRun(instance, names.BY_COMMAND_LINE | REPOSITORY, started)
             self._run.begin(names.LOOK, started)
-            self._write(self._run)
+            self._run.write()
 
     @cached_property
     def _manifest(self) -> dict[str, Any]:
@@ -66,19 +65,15 @@ class RefreshRun:
                     run.add(event, now)
                 if isinstance(step, steps.Looked):
                     run.begin(names.BUILD, now)
-                if now - self._written > PAUSE:
-                    self._write(run)
+                if now - run.written > PAUSE:
+                    run.write()
 
     def end(self, error: BaseException | None = None) -> None:
         """Close the run, which failed with an error or not."""
         if run := self._run:
             with _excused(self._give_up):
                 run.end(time.time(), failure_of(error) if error else None, is_interrupted=not isinstance(error, Exception))
-                self._write(run)
-
-    def _write(self, run: WrittenRun) -> None:
-        run.write()
-        self._written = time.time()
+                run.write()
 
     def _give_up(self, why: str) -> None:
         self._run = None
@@ -88,9 +83,8 @@ class RefreshRun:
 @contextmanager
 def refresh_run(home: Home, started: float, say: Say) -> Iterator[RefreshRun]:
     """The run of one refresh, which ends with the block and as it ends."""
-    run = RefreshRun(home, say)
     with ExitStack() as opened:
-        run.begin(opened, started)
+        run = RefreshRun(home, opened, started, say)
         try:
             yield run
         except BaseException as error:
@@ -118,6 +112,7 @@ def _instance(home: Path) -> Iterator[dg.DagsterInstance]:
     with modes.owner_alone():
         prepare_instance(home)
         read_migrations_once()
+        sys.modules.setdefault("structlog", Later("structlog"))  # its daemon's, which Dagster's storage imports and never starts
         with dg.DagsterInstance.get() as instance:
             yield instance
 

@@ -5,6 +5,7 @@ page of a job finds its runs.
 tests/run_side/test_run_command_line.py names the part that a release of Dagster moved.
 """
 
+import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import cache
@@ -31,7 +32,8 @@ from dagster_project.assets.names import BUILD, BY_COMMAND_LINE, LOOK, POOL, REF
 REPOSITORY = {".dagster/repository": "__repository__@dagster_project.definitions"}  # the page of a job lists runs that have it
 OPENS_A_FILE = "_connect"  # of SqliteEventLogStorage: (name of a file) -> a connection with a transaction begun
 LOCK = "_db_lock"  # held by it while a connection is open
-HAS_TABLE = "has_table"  # (name of a table) -> whether the index has it, asked for every event over a connection of its own
+# whether the index has a table, over a connection of its own, and whether its table of assets has a column
+ASKED_OF_EVERY_EVENT = ("has_table", "_has_asset_key_index_cols_on_connection")
 
 
 @contextmanager
@@ -57,12 +59,13 @@ def one_commit(instance: dg.DagsterInstance) -> Iterator[None]:
             yield connections[name]
 
         setattr(storage, OPENS_A_FILE, kept)
-        setattr(storage, HAS_TABLE, cache(getattr(storage, HAS_TABLE)))
+        for asked in ASKED_OF_EVERY_EVENT:
+            setattr(storage, asked, cache(getattr(storage, asked)))
         try:
             yield
         finally:
-            delattr(storage, OPENS_A_FILE)
-            delattr(storage, HAS_TABLE)
+            for replaced in (OPENS_A_FILE, *ASKED_OF_EVERY_EVENT):
+                delattr(storage, replaced)
 
 
 @cache
@@ -89,6 +92,7 @@ class WrittenRun:
         run = DagsterRun(job_name=REFRESH, tags=tags, job_snapshot_id=job, execution_plan_snapshot_id=plan)
         self._id = instance.add_run(run).run_id
         self._kept: list[tuple[DagsterEvent, float]] = []
+        self.written = 0.0  # when it last stored some, by the system's clock
         self._step = ""
         self._step_began = started
         self._add(DagsterEventType.PIPELINE_START, started)
@@ -124,7 +128,7 @@ class WrittenRun:
         with one_commit(self.instance):
             for event, at in self._kept:
                 self.instance.report_dagster_event(event, self._id, timestamp=at)
-        self._kept = []
+        self._kept, self.written = [], time.time()
 
     def _end_step(self, at: float) -> None:
         if self._step:

@@ -1,4 +1,4 @@
-"""What the published file states of its own contract, and the bare names under which every client finds its tables.
+"""What the published file states of its own contract.
 
 `ops.contract` lists the sections of the public contract that this version holds to. Which tables and columns those are is
 written in the YAML beside the models.
@@ -6,11 +6,7 @@ written in the YAML beside the models.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
-
-from dagster_project.publishing.digest import quoted
-from dagster_project.publishing.tables import PublishedTable
 
 if TYPE_CHECKING:
     import duckdb
@@ -34,10 +30,3 @@ def write_contract(connection: duckdb.DuckDBPyConnection) -> None:
     )
     rows = [(version, section, since) for section, (version, since) in sorted(SECTIONS.items())]
     connection.executemany("insert into ops.contract values (?, ?, ?)", rows)
-
-
-def write_bare_names(connection: duckdb.DuckDBPyConnection, tables: Sequence[PublishedTable]) -> None:
-    """Let `from fct_training_run_costs` work in a client that searches schema main only, as every DuckDB client does unasked."""
-    for table in tables:
-        # a copied file has them, with their comments: made anew they would have none
-        connection.execute(f"create view if not exists main.{quoted(table.name)} as select * from marts.{quoted(table.name)}")

@@ -98,6 +98,13 @@ def condition_of(part: str) -> str:
     return f"{MONTH} is null" if part == NO_MONTH else f"{MONTH} = date '{part}-01'"
 
 
+def in_order(connection: duckdb.DuckDBPyConnection, relation: str, key: Sequence[str]) -> str:
+    """Month, key, then every other column, for `order by`: whatever the key leaves open must not depend on threads."""
+    columns = [name for name, *_ in connection.execute(f"describe {relation}").fetchall()]
+    names = dict.fromkeys([*(name for name in columns if name == MONTH), *key, *columns])
+    return ", ".join(f"{quoted(name)} asc nulls last" for name in names)
+
+
 def contents(connection: duckdb.DuckDBPyConnection, relation: str, columns: Columns) -> Contents:
     """Of each part its rows and two sums over the rows' hashes, in which no order counts; a table without months or rows is one.
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from dagster_project.base.failures import GateError
 from dagster_project.publishing.digest import MONTH, literal, quoted
-from dagster_project.publishing.last import Last, condition_of
-from dagster_project.publishing.parts import LINK, file_name, keep_part, write_part
+from dagster_project.publishing.last import Last, condition_of, in_order
+from dagster_project.publishing.parts import Parts
 from dagster_project.publishing.tables import PublishedTable
 
 if TYPE_CHECKING:
@@ -33,45 +33,29 @@ KINDS = {
 
 
 def write_files(
-    connection: duckdb.DuckDBPyConnection,
-    tables: Sequence[PublishedTable],
-    digests: Sequence[TableDigest],
-    folder: Path,
-    published: Path,
-    last: Last | None,
-    built: frozenset[str],
-) -> tuple[dict[str, dict[str, int]], dict[str, str]]:
-    """Write the months that were built, keep the others. Returns rows by table and month, and sha256 by relative file name."""
+    connection: duckdb.DuckDBPyConnection, tables: Sequence[PublishedTable], digests: Sequence[TableDigest], parts: Parts
+) -> dict[str, dict[str, int]]:
+    """Write the months that were built, keep the others. Returns rows by table and month."""
     now = {digest.table: digest.partitions for digest in digests}
     rows: dict[str, dict[str, int]] = {table.name: {} for table in tables}
-    hashes: dict[str, str] = {}
     for table in tables:
-        columns = [name for name, *_ in connection.execute(f"describe {_source(table)}").fetchall()]
-        order = ", ".join(f"{quoted(name)} asc nulls last" for name in dict.fromkeys([*table.key, *columns]))
+        source = f"build.{quoted(table.schema)}.{quoted(table.name)}"
+        order = in_order(connection, source, table.key)
         for month in sorted(part for part in set().union(*(now[name] for name in KINDS)) if part[0].isdigit()):
-            name = file_name(table.name, month)
-            new, old = folder / name, published / LINK / name
-            kept = _kept(last, table.name, name, month, now) if last and month not in built else None
-            if kept and keep_part(new, old, kept[1]):
-                rows[table.name][month], hashes[name] = kept
-                continue
-            query = f"from {_source(table)} where {condition_of(month)} order by {order}"
-            hashes[name] = write_part(connection, query, new, old)
-            rows[table.name][month] = _require_sums(connection, new, month)
-    return rows, hashes
+            kept = None if month in parts.built else _kept(parts.last, table.name, month, now)
+            if kept is None or not parts.keep(table.name, month):
+                query = f"from {source} where {condition_of(month)} order by {order}"
+                kept = _require_sums(connection, parts.write(connection, query, table.name, month), month)
+            rows[table.name][month] = kept
+    return rows
 
 
-def _source(table: PublishedTable) -> str:
-    return f"build.{quoted(table.schema)}.{quoted(table.name)}"
-
-
-def _kept(
-    last: Last, table: str, name: str, month: str, now: Mapping[str, Mapping[str, tuple[int, str]]]
-) -> tuple[int, str] | None:
-    """Rows and sha256 of a month's file, if the marts that it adds up to are as they were published with it."""
-    known, sha256 = last.record["files"].get(table, {}), last.record["parquet"].get(name)
-    same = all(now[mart].get(month) == last.parts_of(mart).get(month) for mart in KINDS)
-    return (known[month], sha256) if same and sha256 and month in known else None
+def _kept(last: Last | None, table: str, month: str, now: Mapping[str, Mapping[str, tuple[int, str]]]) -> int | None:
+    """Rows of a month's file, if the marts that it adds up to are as they were published with it."""
+    if last is None or any(now[mart].get(month) != last.parts_of(mart).get(month) for mart in KINDS):
+        return None
+    rows: int | None = last.record["files"].get(table, {}).get(month)
+    return rows
 
 
 def _require_sums(connection: duckdb.DuckDBPyConnection, file: Path, month: str) -> int:

@@ -10,6 +10,7 @@ import contextlib
 import filecmp
 import os
 import shutil
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,8 @@ from dagster_project.publishing.digest import MONTH, WHOLE, literal
 
 if TYPE_CHECKING:
     import duckdb
+
+    from dagster_project.publishing.last import Last
 
 LINK = "parquet"
 PREFIX = ".parquet-"
@@ -36,36 +39,52 @@ def new_folder(published: Path, build_id: str) -> Path:
     return folder
 
 
-def write_part(connection: duckdb.DuckDBPyConnection, query: str, new: Path, old: Path) -> str:
-    """Write the rows of one part in their order; returns sha256. Bytes that did not change stay the old file.
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The Parquet of a publication that is being written: what is new, and what of the last one stays."""
 
-    The query must sort, even what is sorted already: a filter alone hands over pieces of blocks, and then where row groups are
-    cut depends on where in its table a month begins.
-    """
-    new.parent.mkdir(exist_ok=True)
-    # one thread: row groups are cut the same way on every machine
-    (threads,) = connection.execute("select current_setting('threads')").fetchone() or (1,)
-    connection.execute("set threads = 1; set preserve_insertion_order = true")
-    connection.execute(
-        f"copy ({query}) to {literal(str(new))} (format parquet, compression zstd, row_group_size 122880, use_tmp_file false)"
-    )
-    connection.execute(f"set threads = {threads}")
-    if old.is_file() and filecmp.cmp(new, old, shallow=False):
-        _be(old, new)
-    else:
-        durable.sync(new)
-    return durable.sha256_of(new)
+    folder: Path
+    old: Path  # where the files of the last one are
+    last: Last | None
+    built: frozenset[str] = frozenset()  # months that the build built, as the names of their parts
+    hashes: dict[str, str] = field(default_factory=dict)  # sha256 of every file so far, by relative name
 
+    def write(self, connection: duckdb.DuckDBPyConnection, query: str, table: str, part: str) -> Path:
+        """Write the rows of one part in their order. Bytes that did not change stay the old file.
 
-def keep_part(new: Path, old: Path, sha256: str) -> bool:
-    """Give a part's old file its new name, if its bytes are still those that were published."""
-    if not old.is_file() or durable.sha256_of(old) != sha256:
-        return False
-    new.parent.mkdir(exist_ok=True)
-    if not _be(old, new):
-        shutil.copyfile(old, new)
-        durable.sync(new)
-    return True
+        The query must sort, even what is sorted already: a filter alone hands over pieces of blocks, and then where row groups
+        are cut depends on where in its table a month begins.
+        """
+        name = file_name(table, part)
+        new, old = self.folder / name, self.old / name
+        new.parent.mkdir(exist_ok=True)
+        new.unlink(missing_ok=True)  # a link to the old file, of a view of which another file could not be kept
+        # one thread: row groups are cut the same way on every machine
+        (threads,) = connection.execute("select current_setting('threads')").fetchone() or (1,)
+        connection.execute("set threads = 1; set preserve_insertion_order = true")
+        connection.execute(
+            f"copy ({query}) to {literal(str(new))} (format parquet, compression zstd, row_group_size 122880, use_tmp_file false)"
+        )
+        connection.execute(f"set threads = {threads}")
+        if old.is_file() and filecmp.cmp(new, old, shallow=False):
+            _be(old, new)
+        else:
+            durable.sync(new)
+        self.hashes[name] = durable.sha256_of(new)
+        return new
+
+    def keep(self, table: str, part: str) -> bool:
+        """Give a part's old file its new name, if its bytes are still those that were published."""
+        name = file_name(table, part)
+        new, old, sha256 = self.folder / name, self.old / name, self.last and self.last.record["parquet"].get(name)
+        if not sha256 or not old.is_file() or durable.sha256_of(old) != sha256:
+            return False
+        new.parent.mkdir(exist_ok=True)
+        if not _be(old, new):
+            shutil.copyfile(old, new)
+            durable.sync(new)
+        self.hashes[name] = sha256
+        return True
 
 
 def _be(old: Path, new: Path) -> bool:

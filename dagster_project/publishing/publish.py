@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 from dagster_project.base import durable, modes
 from dagster_project.publishing.catalogue import write_catalogue
-from dagster_project.publishing.contract import write_bare_names, write_contract
-from dagster_project.publishing.digest import MONTH, WHOLE, TableDigest, literal, quoted, table_digest, whole_digest
+from dagster_project.publishing.contract import write_contract
+from dagster_project.publishing.digest import WHOLE, TableDigest, literal, quoted, table_digest, whole_digest
 from dagster_project.publishing.last import (
     Catalog,
     Column,
@@ -32,13 +32,14 @@ from dagster_project.publishing.last import (
     declared_key,
     definition,
     has_other_rows,
+    in_order,
     last_publication,
     part_of,
     publisher,
     versions_of,
 )
 from dagster_project.publishing.month_files import write_files
-from dagster_project.publishing.parts import LINK, file_name, keep_part, new_folder, remove_old_parts, swap_parts, write_part
+from dagster_project.publishing.parts import LINK, Parts, new_folder, remove_old_parts, swap_parts
 from dagster_project.publishing.statements import write_statements, write_views
 from dagster_project.publishing.tables import COPIED, PublishedTable, ops_tables
 from dagster_project.publishing.totals import write_totals
@@ -65,25 +66,15 @@ class Identity:
     absent: dict[str, str] = field(default_factory=dict)  # report tables that it goes without, and why
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """Where a publication is being written: its two places, what readers have now, and the months that were built."""
-
-    published: Path
-    folder: Path
-    last: Last | None
-    built: frozenset[str]
-
-
 def publish(
-    build_file: Path,
+    build: duckdb.DuckDBPyConnection,
     published: Path,
     tables: Sequence[PublishedTable],
     identity: Identity,
     months: Collection[date] | None = None,
     statements: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Publish a build file that no one has open for writing. Returns what PUBLICATION.json states.
+    """Publish the build file that is open, which is named build.duckdb. Returns what PUBLICATION.json states.
 
     `statements` are the SELECTs of report models, by name: of a view it is all there is.
     `months` are those the build built. What is published row for row stays as it is. None: nothing stays.
@@ -95,10 +86,9 @@ def publish(
     last = None if months is None else last_publication(file, record_file, identity.code_version, names, identity.absent)
     new_file = published / f".{identity.build_id}.duckdb"
     folder = new_folder(published, identity.build_id)
-    built = frozenset(part_of(month) for month in months or ())
     whole_bytes = _begin_file(new_file, last)
-    target = Target(published, folder, last, built)
-    written = _write(build_file, new_file, tables, identity.build_id, target, statements or {})
+    parts = Parts(folder, published / LINK, last, frozenset(part_of(month) for month in months or ()))
+    written = _write(build, new_file, tables, identity.build_id, parts, statements or {})
     readers = modes.as_in(published)
     for made in (new_file, folder):
         modes.give(made, readers)
@@ -156,21 +146,17 @@ def _copy_bytes(source: Path, target: Path) -> None:
 
 
 def _write(
-    build_file: Path,
+    build: duckdb.DuckDBPyConnection,
     new_file: Path,
     tables: Sequence[PublishedTable],
     build_id: str,
-    target: Target,
+    parts: Parts,
     statements: Mapping[str, str],
 ) -> dict[str, Any]:
     """Bring the new file to the rows of the build. Returns what PUBLICATION.json states of its tables and of the Parquet."""
-    import duckdb
-
-    digests: list[TableDigest] = []
-    hashes: dict[str, str] = {}
-    with duckdb.connect(str(new_file)) as connection:
-        connection.execute("set TimeZone = 'UTC'")
-        connection.execute(f"attach {literal(str(build_file))} as build (read_only)")
+    digests, last = list[TableDigest](), parts.last
+    with build.cursor() as connection:  # in the engine that has the build open: another one would read the whole file again
+        connection.execute(f"set TimeZone = 'UTC'; attach {literal(str(new_file))} as new; use new")
         connection.begin()  # hundreds of comments and columns: one commit instead of one, with its wait for the disk, for each
         connection.execute("create schema if not exists marts; create schema if not exists ops")
         catalog = catalog_of(connection)
@@ -178,10 +164,9 @@ def _write(
         parquet_only = [table for table in tables if table.is_parquet_only]
         tables = [table for table in tables if not table.is_parquet_only]
         for table in (table for table in tables if not table.is_view):
-            digest, of_table = _write_table(connection, table, target, catalog, versions.get(table.name))
+            digest = _write_table(connection, table, parts, catalog, versions.get(table.name))
             digests.append(digest)
-            hashes |= of_table
-            write_totals(connection, digest, target.last.parts_of(table.name) if target.last else None)
+            write_totals(connection, digest, last.parts_of(table.name) if last else None)
         of_ops = ops_tables()
         for name in COPIED:
             # of builds and gates the file has its own; what became of earlier builds stays in the writer's file
@@ -190,67 +175,54 @@ def _write(
             _insert(connection, f"build.ops.{quoted(name)}", f"ops.{quoted(name)}", of_ops[name].key, own)
         write_contract(connection)
         write_statements(connection, statements)
-        if not (target.last and target.last.is_intact):  # else the copied file has them
+        if not (last and last.is_intact):  # else the copied file has them
             write_views(connection, tables, statements)
-            write_bare_names(connection, tables)
-        files, of_files = write_files(
-            connection, parquet_only, digests, target.folder, target.published, target.last, target.built
-        )
-        views, of_views = write_view_files(connection, tables, digests, statements, target.folder, target.published, target.last)
+        files = write_files(connection, parquet_only, digests, parts)
+        files |= write_view_files(connection, tables, digests, statements, parts)
         _comment(connection, {"marts": tables, "ops": [*of_ops.values()], "main": tables})
         connection.commit()
-        connection.execute("detach build")
-        connection.execute("checkpoint")
+        connection.execute("checkpoint; use build; detach new")
     durable.sync(new_file)
     return {
         "tables": {digest.table: digest.digest for digest in digests},
         "rows": {digest.table: digest.rows for digest in digests},
         "parts": {digest.table: digest.partitions for digest in digests},
-        "files": files | views,
-        "parquet": hashes | of_files | of_views,
+        "files": files,
+        "parquet": parts.hashes,
         "versions": versions,
     }
 
 
 def _write_table(
-    connection: duckdb.DuckDBPyConnection, table: PublishedTable, target: Target, catalog: Catalog, version: str | None
-) -> tuple[TableDigest, dict[str, str]]:
+    connection: duckdb.DuckDBPyConnection, table: PublishedTable, parts: Parts, catalog: Catalog, version: str | None
+) -> TableDigest:
     """Replace the parts of a table that changed: rows, digest and Parquet. The rest keeps all three."""
     source, place = f"build.{quoted(table.schema)}.{quoted(table.name)}", f"marts.{quoted(table.name)}"
     found = catalog.get(("build", table.schema, table.name))
     if not found:
         raise LookupError(f"the build has no table {table.schema}.{table.name}, which is to be published")
     columns = [(name, data_type) for name, data_type, _ in found]
-    kept, parts = _kept(connection, table, target, catalog, version)
-    hashes: dict[str, str] = {}
-    partitions: dict[str, tuple[int, str]] = {}
-    for part, digest in kept.items():
-        name = file_name(table.name, part)
-        sha256 = target.last.record["parquet"].get(name) if target.last else None
-        if sha256 and keep_part(target.folder / name, target.published / LINK / name, sha256):
-            partitions[part], hashes[name] = digest, sha256
+    same, every = _same(connection, table, parts, catalog, version)
+    partitions = {part: digest for part, digest in same.items() if parts.keep(table.name, part)}
     if not partitions:
         _create(connection, found, "marts", table.name, table.key)
     elif WHOLE not in partitions:
         stays = " or ".join(condition_of(part) for part in partitions)
         connection.execute(f"delete from {place} where ({stays}) is not true")
-    if changed := sorted(parts - partitions.keys()):
+    if changed := sorted(every - partitions.keys()):
         condition = " or ".join(condition_of(part) for part in changed)
-        by_month = (MONTH,) if any(name == MONTH for name, _ in columns) else ()
-        _insert(connection, source, place, (*by_month, *table.key), condition)
+        _insert(connection, source, place, table.key, condition)
         partitions |= table_digest(connection, "marts", table.name, condition, columns).partitions
         for part in changed:
-            name = file_name(table.name, part)
-            rows = f"from {place} where {condition_of(part)} order by rowid"
-            hashes[name] = write_part(connection, rows, target.folder / name, target.published / LINK / name)
-    return whole_digest(table.name, columns, {part: found for part, found in partitions.items() if found != NO_ROWS}), hashes
+            parts.write(connection, f"from {place} where {condition_of(part)} order by rowid", table.name, part)
+    return whole_digest(table.name, columns, {part: found for part, found in partitions.items() if found != NO_ROWS})
 
 
-def _kept(
-    connection: duckdb.DuckDBPyConnection, table: PublishedTable, target: Target, catalog: Catalog, version: str | None
+def _same(
+    connection: duckdb.DuckDBPyConnection, table: PublishedTable, parts: Parts, catalog: Catalog, version: str | None
 ) -> tuple[dict[str, tuple[int, str]], Set[str]]:
     """Parts whose rows in the copied file are those of the build, with rows and digest; and the names of all parts there are."""
-    new, last = catalog["build", table.schema, table.name], target.last
+    new, last = catalog["build", table.schema, table.name], parts.last
     old, source = f"marts.{quoted(table.name)}", f"build.{quoted(table.schema)}.{quoted(table.name)}"
     published = (last.parts_of(table.name) or {WHOLE: NO_ROWS}) if last else {}
     is_there = last is not None and catalog.get(("", "marts", table.name)) == new
@@ -260,7 +232,7 @@ def _kept(
     now = contents(connection, source, columns)
     before = contents(connection, old, columns) if is_there else {}
     same = {part for part, sums in now.items() if before.get(part) == sums}
-    for part in same & {WHOLE, *target.built}:  # made anew, so equal sums alone prove too little: row by row
+    for part in same & {WHOLE, *parts.built}:  # made anew, so equal sums alone prove too little: row by row
         if now[part][0] and has_other_rows(connection, source, old, condition_of(part)):
             same.remove(part)
     return {part: found for part, found in published.items() if part in same}, now.keys()
@@ -275,10 +247,8 @@ def _create(
 
 
 def _insert(connection: duckdb.DuckDBPyConnection, source: str, target: str, key: Sequence[str], condition: str) -> None:
-    """Copy rows in the order of the key, then of every other column: whatever the key leaves open must not depend on threads."""
-    columns = [name for name, *_ in connection.execute(f"describe {source}").fetchall()]
-    order = ", ".join(f"{quoted(name)} asc nulls last" for name in dict.fromkeys([*key, *columns]))
-    connection.execute(f"insert into {target} from {source} where {condition} order by {order}")
+    """Copy rows in their order."""
+    connection.execute(f"insert into {target} from {source} where {condition} order by {in_order(connection, source, key)}")
 
 
 def _comment(connection: duckdb.DuckDBPyConnection, tables: dict[str, Sequence[PublishedTable]]) -> None:

@@ -24,7 +24,10 @@ def write_statements(connection: duckdb.DuckDBPyConnection, statements: Mapping[
 
 
 def write_views(connection: duckdb.DuckDBPyConnection, tables: Sequence[PublishedTable], statements: Mapping[str, str]) -> None:
-    """Create the published views, unless the copied file has them; one may read another."""
+    """Create the published views, of which one may read another, and every table's bare name, unless the copied file has them.
+
+    By it `from fct_training_run_costs` works in a client that searches schema main only, as every DuckDB client does unasked.
+    """
     left = {table.name: statements[table.name] for table in tables if table.is_view}
     while left:
         ready = [name for name in left if not any(f"marts.{quoted(other)}" in left[name] for other in left if other != name)]
@@ -32,3 +35,6 @@ def write_views(connection: duckdb.DuckDBPyConnection, tables: Sequence[Publishe
             raise LookupError(f"views that read each other: {', '.join(sorted(left))}")
         for name in ready:
             connection.execute(f"create view if not exists marts.{quoted(name)} as {left.pop(name)}")
+    for name in (quoted(table.name) for table in tables):
+        # a copied file has them, with their comments: made anew they would have none
+        connection.execute(f"create view if not exists main.{name} as select * from marts.{name}")

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dagster_project.publishing.digest import MONTH, WHOLE, quoted
-from dagster_project.publishing.last import Last, condition_of, part_of
-from dagster_project.publishing.parts import LINK, file_name, keep_part, write_part
+from dagster_project.publishing.last import condition_of, in_order, part_of
+from dagster_project.publishing.parts import Parts
 from dagster_project.publishing.tables import PublishedTable
 
 if TYPE_CHECKING:
@@ -32,21 +31,20 @@ def write_view_files(
     tables: Sequence[PublishedTable],
     digests: Sequence[TableDigest],
     statements: Mapping[str, str],
-    folder: Path,
-    published: Path,
-    last: Last | None,
-) -> tuple[dict[str, dict[str, int]], dict[str, str]]:
-    """Write or keep the files of every view. Returns rows by view and part, and sha256 by relative file name."""
+    parts: Parts,
+) -> dict[str, dict[str, int]]:
+    """Write or keep the files of every view. Returns rows by view and part."""
+    last = parts.last
     changed = {digest.table for digest in digests if last is None or digest.partitions != last.parts_of(digest.table)}
     rows: dict[str, dict[str, int]] = {}
-    hashes: dict[str, str] = {}
     for view in (table for table in tables if table.is_view):
-        kept = (
-            None if last is None or changed & tables_behind(view.name, statements) else _keep(view.name, folder, published, last)
-        )
-        rows[view.name], of_view = kept or _write(connection, view, folder, published)
-        hashes |= of_view
-    return rows, hashes
+        is_same = last is not None and not changed & tables_behind(view.name, statements)
+        kept = last.record["files"].get(view.name) if last and is_same else None
+        if kept and all(parts.keep(view.name, part) for part in kept):
+            rows[view.name] = kept
+        else:
+            rows[view.name] = _write(connection, view, parts)
+    return rows
 
 
 def tables_behind(view: str, statements: Mapping[str, str]) -> set[str]:
@@ -55,33 +53,15 @@ def tables_behind(view: str, statements: Mapping[str, str]) -> set[str]:
     return read.union(*(tables_behind(name, statements) for name in read if name in statements))
 
 
-def _keep(view: str, folder: Path, published: Path, last: Last) -> tuple[dict[str, int], dict[str, str]] | None:
-    """The files of the last publication under their new names; None where one is missing or is not what was published."""
-    rows = last.record["files"].get(view)
-    hashes = {name: last.record["parquet"].get(name) for name in (file_name(view, part) for part in rows or ())}
-    if not rows or not all(
-        sha256 and keep_part(folder / name, published / LINK / name, sha256) for name, sha256 in hashes.items()
-    ):
-        return None
-    return rows, hashes
-
-
-def _write(
-    connection: duckdb.DuckDBPyConnection, view: PublishedTable, folder: Path, published: Path
-) -> tuple[dict[str, int], dict[str, str]]:
+def _write(connection: duckdb.DuckDBPyConnection, view: PublishedTable, parts: Parts) -> dict[str, int]:
     place = f"marts.{quoted(view.name)}"
-    columns = [name for name, *_ in connection.execute(f"describe {place}").fetchall()]
-    by_month = [MONTH] if MONTH in columns else []
-    order = ", ".join(f"{quoted(name)} asc nulls last" for name in dict.fromkeys([*by_month, *view.key, *columns]))
+    order = in_order(connection, place, view.key)
+    has_months = order.startswith(quoted(MONTH))
     connection.execute(f"create or replace temp table {ASKED} as from {place} order by {order}")
-    counted = connection.execute(
-        f"select {MONTH if by_month else 'null'}, count(*) from {ASKED} group by 1 order by 1"
-    ).fetchall()
-    rows = {part_of(month) if by_month else WHOLE: count for month, count in counted} or {WHOLE: 0}
-    hashes = {}
+    month = MONTH if has_months else "null"
+    counted = connection.execute(f"select {month}, count(*) from {ASKED} group by 1 order by 1").fetchall()
+    rows = {part_of(month) if has_months else WHOLE: count for month, count in counted} or {WHOLE: 0}
     for part in rows:
-        name = file_name(view.name, part)
-        query = f"from {ASKED} where {condition_of(part)} order by rowid"
-        hashes[name] = write_part(connection, query, folder / name, published / LINK / name)
+        parts.write(connection, f"from {ASKED} where {condition_of(part)} order by rowid", view.name, part)
     connection.execute(f"drop table {ASKED}")
-    return rows, hashes
+    return rows

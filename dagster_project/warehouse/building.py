@@ -68,14 +68,28 @@ def build_steps(home: Home, build: Build, election: Election) -> Iterator[steps.
         every = statements.statements(home.site.root)
         for number, node in enumerate(model_results(home.site, build, every), start=1):
             yield steps.NodeEnded(build, node, number, len(every))
-        yield from _allowed(home.site, build)
-    yield from _published(home.site, build)
+        yield from publish_steps(home.site, build)
 
 
 def publish_steps(site: Site, build: Build) -> Iterator[steps.Step]:
-    """Publish a build that passed every gate; one that did not is refused, and the last publication stays."""
-    yield from _allowed(site, build)
-    yield from _published(site, build)
+    """Publish a build that passed every gate; one that did not is refused, and the last publication stays.
+
+    A report model that is not sound is left out, with its statement, and PUBLICATION.json names it.
+    """
+    with opened(site) as connection:
+        yield steps.Allowed(build, require_publishable(site, build))  # and once whoever reads the steps goes on:
+        gates.close_build(connection, build.build_id, clock.now(), "published")
+        connection.execute("checkpoint")
+        started = time.monotonic()
+        absent = gates.unpublished_reports(connection, build.build_id)
+        tables = [table for table in published_tables(modelling.project(site.root)) if table.name not in absent]
+        selects = {name: text for name, text in report_models.select_texts(site.root).items() if name not in absent}
+        identity = Identity(build.build_id, build.fingerprint, build.code_version, build.units, build.engine, absent)
+        built = None if build.is_full else build.month_dates
+        record = publish(connection, site.published, tables, identity, built, selects)
+        site.marker.unlink(missing_ok=True)
+        durable.sync(site.root)
+        yield steps.Published(build, record, time.monotonic() - started)
 
 
 @contextmanager
@@ -105,7 +119,6 @@ def create_raw(home: Home, build: Build, election: Election) -> None:
     """Create what SQL reads: raw views, the deliveries of ops, and the row of this build."""
     from dagster_project.warehouse.delivery_table import write_deliveries, write_listed
     from dagster_project.warehouse.raw import create_raw as create
-    from dagster_project.warehouse.verdicts import delivery_gates
 
     site, landing = home.site, home.landing
     with opened(site) as connection:
@@ -114,7 +127,7 @@ def create_raw(home: Home, build: Build, election: Election) -> None:
         # an earlier view cannot know what lies there today
         write_listed(connection, home.sources if election.view.instant is None else [], landing)
         builds.open_build(connection, build)
-        gates.record(connection, build.build_id, delivery_gates(election))
+        gates.record(connection, build.build_id, gates.delivery_gates(election))
     if build.engine == on_spark.SPARK:
         on_spark.write_plan(site, build.build_id, home.rules, landing, election)
 
@@ -157,12 +170,6 @@ def model_results(site: Site, build: Build, every: list[Statement]) -> Iterator[
     on_spark.clear(site)
 
 
-def expected_gates(site: Site) -> set[str]:
-    """Every gate a build of this project must have passed."""
-    manifest = modelling.project(site.root)
-    return gates.expected_dbt_gates(manifest, report_models.models_of_reports(manifest)) | {EVERY_ONE_JUDGED}
-
-
 def require_publishable(site: Site, build: Build) -> int:
     """The number of gates that the build passed; GateError unless it is whole and every expected one is among them."""
     if not build.is_whole:
@@ -171,7 +178,8 @@ def require_publishable(site: Site, build: Build) -> int:
             where=str(site.marker),
             remedy="Run `trainledger refresh`, or the job `refresh`.",
         )
-    expected = expected_gates(site)
+    manifest = modelling.project(site.root)
+    expected = {*gates.expected_dbt_gates(manifest, report_models.models_of_reports(manifest)), EVERY_ONE_JUDGED}
     with opened(site) as connection:
         try:
             gates.require_all_passed(connection, build.build_id, expected)
@@ -179,26 +187,3 @@ def require_publishable(site: Site, build: Build) -> int:
             gates.close_build(connection, build.build_id, clock.now(), "gates_failed")
             raise
     return len(expected)
-
-
-def _allowed(site: Site, build: Build) -> Iterator[steps.Step]:
-    """Ask the gates, and once whoever reads the steps goes on, note in the file that the build is published."""
-    yield steps.Allowed(build, require_publishable(site, build))
-    with opened(site) as connection:
-        gates.close_build(connection, build.build_id, clock.now(), "published")
-        connection.execute("checkpoint")
-
-
-def _published(site: Site, build: Build) -> Iterator[steps.Step]:
-    """Publish; a report model that is not sound is left out, with its statement, and PUBLICATION.json names it."""
-    started = time.monotonic()
-    with opened(site) as connection:
-        absent = gates.unpublished_reports(connection, build.build_id)
-    tables = [table for table in published_tables(modelling.project(site.root)) if table.name not in absent]
-    selects = {name: text for name, text in report_models.select_texts(site.root).items() if name not in absent}
-    identity = Identity(build.build_id, build.fingerprint, build.code_version, build.units, build.engine, absent)
-    built = None if build.is_full else build.month_dates
-    record = publish(site.build_file, site.published, tables, identity, built, selects)
-    site.marker.unlink(missing_ok=True)
-    durable.sync(site.root)
-    yield steps.Published(build, record, time.monotonic() - started)

@@ -12,6 +12,7 @@ from dagster_project.base.kinds import KINDS, Kind
 from dagster_project.election.election import Election
 from dagster_project.landing.land import Landing
 from dagster_project.settings import SourceSettings
+from dagster_project.warehouse.raw_tables import insert
 
 # what our code made of a generation (row digest, rows, connector version) is null where it was not made, e.g. after the cache
 # was deleted: only generations that count are read again
@@ -62,14 +63,10 @@ def write_deliveries(connection: duckdb.DuckDBPyConnection, sources: Iterable[st
                 )
             )
     connection.execute(DDL)
-    if rows:  # by column: thousands of run records are thousands of deliveries
-        columns = [list(column) for column in zip(*rows, strict=True)]
-        connection.execute(f"insert into ops.dim_deliveries select {', '.join(['unnest(?)'] * len(columns))}", columns)
+    insert(connection, "ops.dim_deliveries", rows)
 
 
 def write_listed(connection: duckdb.DuckDBPyConnection, sources: Iterable[SourceSettings], landing: Landing) -> None:
     """Fill the counts of each source as of its last look; a source that could not be listed yet has no row."""
-    for source in sources:
-        if counts := landing.listed.counts(source.name):
-            values = [source.name, str(source.kind), *astuple(counts)]
-            connection.execute("insert into ops.listed_objects values (?, ?, ?, ?, ?, ?, ?, ?)", values)
+    counted = [(source, counts) for source in sources if (counts := landing.listed.counts(source.name))]
+    insert(connection, "ops.listed_objects", [(source.name, str(source.kind), *astuple(counts)) for source, counts in counted])

@@ -1,22 +1,26 @@
 """Gates: what a build must pass before anyone may read it, kept as rows of ops.gate_results.
 
-A gate is a dbt data test, `dbt.models` (every model was built), or a rule by which deliveries were judged (verdicts.py). This
+A gate is a dbt data test, `dbt.models` (every model was built), or a rule by which deliveries were judged when they landed. This
 module turns results into rows, keeps them with the build, and refuses a build of which an expected gate is absent or failed.
-What the tests ask is in dbt/.
+What the tests ask is in dbt/, what the rules are in landing/judging.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from dagster_project.base.failures import GateError
-from dagster_project.warehouse.nodes import SHOWN_ROWS, NodeResult
+from dagster_project.landing.judging.rules import EVERY_ONE_JUDGED, RULES, lacks_verdict
+from dagster_project.warehouse.nodes import SHOWN_ROWS, NodeResult, rows_as_text
+from dagster_project.warehouse.raw_tables import insert
 
 if TYPE_CHECKING:
     import duckdb
+
+    from dagster_project.election.election import Election
 
 MODELS_GATE = "dbt.models"
 REPORT = "dbt.report."  # and the name of a report model that is not published, as it could not be built or a test of it failed
@@ -75,37 +79,44 @@ def broken_models(nodes: Iterable[NodeResult]) -> list[str]:
     return sorted(broken, key=lambda text: " skipped: " in text)
 
 
+def delivery_gates(election: Election) -> list[GateResult]:
+    """One gate for each rule, with the deliveries that do not meet it, and one for the judging itself, which alone is expected.
+
+    A delivery that does not meet a rule is a warning, as a dbt test of severity warn is: recorded and shown.
+    """
+    judged = [(one.generation, one.contents.verdict) for one in election.members if one.contents.verdict]
+    missing = [one.generation for one in election.members if lacks_verdict(one.source, one.contents)]
+    found = [GateResult(EVERY_ONE_JUDGED, not missing, len(missing), ", ".join(one.path for one in missing[:3]) or None)]
+    for rule in RULES:
+        rows = [
+            {"source_name": generation.source, "partition": generation.partition, "found": verdict.failed[rule.name]}
+            for generation, verdict in judged
+            if rule.name in verdict.failed
+        ]
+        found.append(GateResult(rule.gate, not rows, len(rows), f"warning: {rows_as_text(rows)}" if rows else None))
+    return found
+
+
 def record(connection: duckdb.DuckDBPyConnection, build_id: str, results: Iterable[GateResult]) -> None:
     """Write gate rows of a build; a gate that runs again replaces its row."""
     connection.execute(OPS_DDL)
-    rows = [(build_id, result.gate, result.passed, result.failing_rows, result.detail) for result in results]
-    if not rows:
-        return
-    columns = [list(column) for column in zip(*rows, strict=True)]
+    rows = [(build_id, *astuple(result)) for result in results]
+    names = [name for _, name, *_ in rows]
     connection.begin()  # one commit, and one wait for the disk, instead of two for each gate
-    connection.execute("delete from ops.gate_results where build_id = ? and gate in (select unnest(?))", [build_id, columns[1]])
-    connection.execute(f"insert into ops.gate_results select {', '.join(['unnest(?)'] * len(columns))}", columns)
+    connection.execute("delete from ops.gate_results where build_id = ? and gate in (select unnest(?))", [build_id, names])
+    insert(connection, "ops.gate_results", rows)
     connection.commit()
 
 
-def failed_gates(connection: duckdb.DuckDBPyConnection, build_id: str, expected: Iterable[str]) -> list[GateResult]:
-    """Expected gates that did not pass, the absent ones among them; those that show rows come first."""
-    found = {
-        gate: GateResult(gate, passed, failing_rows, detail)
-        for gate, passed, failing_rows, detail in connection.execute(
-            "select gate, passed, failing_rows, detail from ops.gate_results where build_id = ?", [build_id]
-        ).fetchall()
-    }
-    absent = "no result: the gate was not reached"
-    failed = [found.get(gate) or GateResult(gate, False, 0, absent) for gate in sorted(set(expected))]
-    return sorted((gate for gate in failed if not gate.passed), key=lambda gate: (gate.failing_rows == 0, gate.gate not in found))
-
-
-def require_all_passed(connection: duckdb.DuckDBPyConnection, build_id: str, expected: Iterable[str]) -> None:
+def require_all_passed(connection: duckdb.DuckDBPyConnection, build_id: str, expected: Set[str]) -> None:
     """Raise GateError, naming the first gates and their first failing rows, unless every expected gate of the build passed."""
-    failed = failed_gates(connection, build_id, expected)
+    rows = connection.execute("select gate, passed, failing_rows, detail from ops.gate_results where build_id = ?", [build_id])
+    found = {row[0]: GateResult(*row) for row in rows.fetchall()}
+    asked = [found.get(gate) or GateResult(gate, False, 0, "no result: the gate was not reached") for gate in sorted(expected)]
+    failed = [gate for gate in asked if not gate.passed]
     if not failed:
         return
+    failed.sort(key=lambda gate: (gate.failing_rows == 0, gate.gate not in found))  # those that show rows come first
     shown = "\n".join(
         f"  gate {gate.gate}: "
         + (f"{gate.failing_rows} failing, first: " if gate.failing_rows else "")

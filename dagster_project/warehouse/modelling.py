@@ -21,6 +21,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from dagster_project.base import durable
 from dagster_project.base.dbt_project import project_folder, project_hash, shared_target
 from dagster_project.base.failures import MachineError, TrainledgerError
@@ -188,7 +190,7 @@ def lend_parse_state(home: Path, target: Path) -> None:
 
 @functools.lru_cache(maxsize=4)
 def _read(document: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(document.read_bytes())
+    found: dict[str, Any] = msgspec.json.decode(document.read_bytes())  # in a third of the time that json takes for megabytes
     return found
 
 

@@ -44,7 +44,9 @@ def node_results(
     manifest: dict[str, Any], run_results: dict[str, Any], connection: duckdb.DuckDBPyConnection
 ) -> list[NodeResult]:
     """Lay out run_results.json of one `dbt build`; failing tests show their first rows from the build file."""
-    counts = table_rows(connection)
+    # which DuckDB keeps exactly
+    sizes = connection.execute("select schema_name, table_name, estimated_size from duckdb_tables()").fetchall()
+    counts = {(schema, name): count for schema, name, count in sizes}
     found = []
     for result in run_results["results"]:
         node = manifest["nodes"].get(result["unique_id"]) or {}
@@ -67,12 +69,6 @@ def node_results(
             )
         )
     return found
-
-
-def table_rows(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], int]:
-    """Rows of every table of the build file by schema and name; DuckDB keeps them exactly."""
-    rows = connection.execute("select schema_name, table_name, estimated_size from duckdb_tables()").fetchall()
-    return {(schema, name): count for schema, name, count in rows}
 
 
 def _one_line(text: str | None) -> str:

@@ -39,15 +39,12 @@ def require(engine: str) -> None:
     if engine != SPARK:
         return
     if find_spec("pyspark") is None or find_spec("dbt.adapters.spark") is None:
-        what, remedy = (
-            "'engine: spark' needs the extra `scale`, which is not installed",
-            "Run `pip install pyspark 'dbt-spark<1.12'`",
-        )
+        what, remedy = "the extra `scale`, which is not installed", "Run `pip install pyspark 'dbt-spark<1.12'`"
     elif shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-        what, remedy = "'engine: spark' needs Java, and there is none here", "Install Java 17 or newer, or set JAVA_HOME"
+        what, remedy = "Java, and there is none here", "Install Java 17 or newer, or set JAVA_HOME"
     else:
         return
-    raise UsageError(what, remedy=f"{remedy}, or leave `engine` out: DuckDB needs neither.")
+    raise UsageError(f"'engine: spark' needs {what}", remedy=f"{remedy}, or leave `engine` out: DuckDB needs neither.")
 
 
 def folder_of(site: Site, build_id: str) -> Path:

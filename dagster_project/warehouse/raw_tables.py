@@ -128,9 +128,13 @@ def _measure_totals(election: Election, months: set[str]) -> list[tuple[Any, ...
 def fill(con: duckdb.DuckDBPyConnection, table: str, columns: dict[str, str], rows: Iterable[tuple[Any, ...]]) -> None:
     """Create or replace a small table with some rows."""
     con.execute(f"CREATE OR REPLACE TABLE {table} ({declared(columns)})")
-    if filled := list(rows):  # by column: thousands of run records are ten thousands of totals
-        values = [list(column) for column in zip(*filled, strict=True)]
-        con.execute(f"INSERT INTO {table} SELECT {', '.join('unnest(?)' for _ in columns)}", values)
+    insert(con, table, rows)
+
+
+def insert(con: duckdb.DuckDBPyConnection, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
+    """Insert rows, by column: thousands of run records are ten thousands of totals."""
+    if values := [list(column) for column in zip(*rows, strict=True)]:
+        con.execute(f"INSERT INTO {table} SELECT {', '.join('unnest(?)' for _ in values)}", values)
 
 
 def declared(columns: dict[str, str]) -> str:

@@ -42,10 +42,14 @@ def run(
     """Run what must be run, on two threads as dbt's profile, and yield what became of every model, seed and test as it ends."""
     connection.execute(f"set TimeZone = 'UTC'; set threads = {int(os.environ.get('TRAINLEDGER_THREADS', threads))}")
     runner = _Runner(build, connection)
-    runner.create_schemas(statements)
+    for schema in sorted({one.schema for one in statements if not one.is_test}):
+        connection.execute(f"create schema if not exists {schema}")
     for statement in statements:
         yield runner.result(statement)
-    runner.keep_states()
+    # what moved, and which tests passed once all have been asked: one that is asked again costs little
+    connection.begin()
+    states.write(connection, [*runner.moved, *runner.passed])
+    connection.commit()
 
 
 def worth_threads(connection: duckdb.DuckDBPyConnection) -> int:
@@ -60,8 +64,9 @@ def worth_threads(connection: duckdb.DuckDBPyConnection) -> int:
 def remove_others(statements: Sequence[Statement], connection: duckdb.DuckDBPyConnection) -> None:
     """Remove what another version of the project made in the schemas of the models."""
     made = {one.relation for one in statements if not one.is_test}
+    schemas = {relation.partition(".")[0] for relation in made}
     for relation, kind in _relations(connection).items():
-        if relation.partition(".")[0] in {one.schema for one in statements if not one.is_test} and relation not in made:
+        if relation.partition(".")[0] in schemas and relation not in made:
             connection.execute(f"drop {kind} {relation}")
 
 
@@ -89,15 +94,6 @@ class _Runner:
         self.moved: list[State] = []  # beside which nothing is written: they go with the next table
         self.passed: list[State] = []
 
-    def create_schemas(self, statements: Sequence[Statement]) -> None:
-        """Create the schemas of models and seeds that are not there."""
-        for schema in sorted({one.schema for one in statements if not one.is_test}):
-            self.connection.execute(f"create schema if not exists {schema}")
-
-    def _drop(self, relation: str) -> None:
-        if kind := self.there.pop(relation, None):
-            self.connection.execute(f"drop {kind} {relation}")
-
     def result(self, statement: Statement) -> NodeResult:
         """Run one statement, or say why it is not run."""
         started = time.monotonic()
@@ -105,18 +101,24 @@ class _Runner:
         above = reads.union(*(self.above[read] for read in reads))
         if not statement.is_test:
             self.makers[statement.relation], self.above[statement.relation] = statement, above
-        rows: int | None
-        detail: str | None
-        if cause := self._cause(statement, above):
-            status, rows, failures, detail = "skipped", None, 0, f"skipped: {cause}"
-        else:
-            try:
-                status, rows, failures, detail = self._test(statement) if statement.is_test else self._model(statement)
-            except duckdb.Error as error:
-                if machine_failure(error):
-                    raise
-                status, rows, failures, detail = "error", None, 0, f"error: {' '.join(str(error).split())[:500]}"
-        self._note(statement, status, reads)
+        rows: int | None = None
+        detail: str | None = None
+        failures = 0
+        try:
+            if cause := self._cause(statement, above):
+                status, detail = "skipped", f"skipped: {cause}"
+            elif statement.is_test:
+                status, failures, detail = self._test(statement)
+            else:
+                status, rows = self._model(statement)
+        except duckdb.Error as error:
+            if machine_failure(error):
+                raise
+            status, detail = "error", f"error: {' '.join(str(error).split())[:500]}"
+        if status in BROKEN and not statement.is_test:
+            self.broken[statement.relation] = statement.name
+        elif status in ("error", "fail") and statement.blocks:
+            self.failed.append((statement.name, reads))
         kind = "test" if statement.is_test else "seed" if statement.kind == SEED else "model"
         seconds = time.monotonic() - started
         return NodeResult(statement.unique_id, statement.name, kind, status, seconds, rows, failures, detail)
@@ -128,14 +130,6 @@ class _Runner:
         if not statement.is_test:
             return next((f"{test} failed" for test, reads in self.failed if reads and reads <= above), None)
         return None
-
-    def _note(self, statement: Statement, status: str, reads: set[str]) -> None:
-        if status not in BROKEN:
-            return
-        if not statement.is_test:
-            self.broken[statement.relation] = statement.name
-        elif statement.blocks and status != "skipped":
-            self.failed.append((statement.name, reads))
 
     def _inputs(self, statement: Statement) -> str:
         """The contents of all that a statement reads, and the engine that runs it."""
@@ -154,20 +148,23 @@ class _Runner:
         is_there = statement.is_test or self.there.get(key) == "table"
         return is_there and state is not None and state.definition == statement.definition
 
-    def _model(self, statement: Statement) -> tuple[str, int | None, int, str | None]:
+    def _model(self, statement: Statement) -> tuple[str, int | None]:
+        """Bring a view or table to what it is made of. Returns what became of it and, if it was written, its rows."""
         key, inputs = statement.relation, self._inputs(statement)
         if statement.kind == VIEW:
-            return self._view(statement, inputs)
+            return self._view(statement, inputs), None
         is_same, before = self._is_same(statement, key), self.states.get(key)
         if is_same and before and before.inputs == inputs and not (self.build.is_forced and statement.kind == BY_MONTH):
-            return "unchanged", None, 0, None
-        months = self._months(statement) if is_same and statement.kind == BY_MONTH else None
+            return "unchanged", None
+        months: list[str] | None = None  # all of them
+        if is_same and statement.kind == BY_MONTH:
+            months = sorted({*self.build.months, *(self.build.turned if statement.shows_status else ())})
         if months == [] and before:  # nothing of it is written
             self._keep(replace(before, inputs=inputs))
-            return "unchanged", None, 0, None
+            return "unchanged", None
         return self._write(statement, inputs, before, months)
 
-    def _view(self, statement: Statement, inputs: str) -> tuple[str, int | None, int, str | None]:
+    def _view(self, statement: Statement, inputs: str) -> str:
         """A view is as new as what it reads. It is created again where a statement below it changed: columns may have."""
         key, above = statement.relation, sorted(self.above[statement.relation])
         made_of = [self.states[one].definition for one in above if one in self.states]
@@ -175,7 +172,7 @@ class _Runner:
         before, is_there = self.states.get(key), self.there.get(key) == "view"
         state = State(key, definition, inputs, states.sha256(statement.definition, inputs))
         if is_there and before == state:
-            return "unchanged", None, 0, None
+            return "unchanged"
 
         def read() -> State:
             """The state of a view that can be read: an amount without room in its columns is found here, not by a reader."""
@@ -187,19 +184,14 @@ class _Runner:
             self._keep(read())
         else:
             self._create(statement, "view", read)
-        return "success", None, 0, None
+        return "success"
 
     def _keep(self, state: State) -> None:
         """Keep the state of what is as it lies there, though what it is made of is not what it was."""
         self.states[state.node] = state
         self.moved.append(state)
 
-    def _months(self, statement: Statement) -> list[str]:
-        return sorted({*self.build.months, *(self.build.turned if statement.shows_status else ())})
-
-    def _write(
-        self, statement: Statement, inputs: str, before: State | None, months: list[str] | None
-    ) -> tuple[str, int | None, int, str | None]:
+    def _write(self, statement: Statement, inputs: str, before: State | None, months: list[str] | None) -> tuple[str, int]:
         """Write a table, or months of it, and its state. The version stays where the rows are what they were."""
         was_there = statement.relation in self.there
 
@@ -210,7 +202,7 @@ class _Runner:
             return State(statement.relation, statement.definition, inputs, version, sums)
 
         written = self._create(statement, "table", state, months)
-        return "success", sum(rows for rows, *_ in json.loads(written.sums or "")["parts"].values()), 0, None
+        return "success", sum(rows for rows, *_ in json.loads(written.sums or "")["parts"].values())
 
     def _create(self, statement: Statement, kind: str, state: Callable[[], State], months: list[str] | None = None) -> State:
         """Create a view or table, or write months of one, and its state in one transaction."""
@@ -218,7 +210,8 @@ class _Runner:
         self.connection.begin()
         try:
             if months is None:
-                self._drop(relation)
+                if is_there := self.there.pop(relation, None):
+                    self.connection.execute(f"drop {is_there} {relation}")
                 self.connection.execute(statement.whole())
                 self.there[relation] = kind
             else:
@@ -249,20 +242,15 @@ class _Runner:
         kept |= {part: sums for part, sums in parts.items() if sums[0]}
         return {"columns": columns, "parts": dict(sorted(kept.items()))}
 
-    def _test(self, statement: Statement) -> tuple[str, int | None, int, str | None]:
+    def _test(self, statement: Statement) -> tuple[str, int, str | None]:
+        """Ask a test, unless nothing that it reads changed. Returns how it ended, its failures and their first rows."""
         key, inputs = statement.unique_id, self._inputs(statement)
         before = self.states.get(key)
         if before and self._is_same(statement, key) and before.inputs == inputs and not self.build.is_forced:
-            return "unchanged", None, 0, f"unchanged since {before.version}"
+            return "unchanged", 0, f"unchanged since {before.version}"
         (failures,) = self.connection.execute(f"select count(*) from (\n{statement.sql}\n) as failing").fetchone() or (1,)
         if not failures:
             self.passed.append(State(key, statement.definition, inputs, self.build.build_id))
-            return "pass", None, 0, None
+            return "pass", 0, None
         detail = first_rows(self.connection, statement.sql)
-        return "fail" if statement.blocks else "warn", None, int(failures), detail
-
-    def keep_states(self) -> None:
-        """Keep what moved, and which tests passed once all have been asked: one that is asked again costs little."""
-        self.connection.begin()
-        states.write(self.connection, [*self.moved, *self.passed])
-        self.connection.commit()
+        return "fail" if statement.blocks else "warn", int(failures), detail

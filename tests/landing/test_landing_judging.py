@@ -18,7 +18,7 @@ from dagster_project.commands.accepting import accept
 from dagster_project.landing.deriving.contents import Verdict
 from dagster_project.landing.judging import expectations
 from dagster_project.landing.judging.rules import EVERY_ONE_JUDGED, FEW, HOLDING, RULES
-from dagster_project.warehouse.verdicts import delivery_gates
+from dagster_project.warehouse.gates import delivery_gates
 from tests.landing.kit import Organisation, bill_line, carbon_row, hour, instant, write_run
 from tests.landing.whole_company import SOURCES, whole_company
 

@@ -12,6 +12,7 @@ import pytest
 from dagster_project.base.failures import GateError
 from dagster_project.publishing.digest import TableDigest
 from dagster_project.publishing.month_files import CELL, CELL_COLUMNS, write_files
+from dagster_project.publishing.parts import LINK, Parts
 from dagster_project.publishing.tables import PublishedTable
 
 KEY = "source_name, usage_month, charge_group_id, training_run_id, reason, cost_component, billing_currency"
@@ -80,10 +81,9 @@ def test_parts_that_do_not_add_up_to_a_cell_are_not_published(tmp_path: Path) ->
             " from marts.fct_run_cell_costs"
         )
         digests = [TableDigest("fct_run_cell_costs", 1, "", {"2026-04": (1, "")}), TableDigest("fct_residual_costs", 0, "", {})]
-        arguments = ([TABLE], digests, tmp_path / "new", tmp_path / "published", None, frozenset[str]())
+        parts = Parts(tmp_path / "new", tmp_path / "published" / LINK, None)
         (tmp_path / "new").mkdir()
-        rows, hashes = write_files(connection, *arguments)
-        assert rows == {TABLE.name: {"2026-04": 1}} and len(hashes) == 1
+        assert write_files(connection, [TABLE], digests, parts) == {TABLE.name: {"2026-04": 1}} and len(parts.hashes) == 1
         connection.execute("update build.marts.fct_charge_attributions set billed_cost = billed_cost + 0.000000000001")
         with pytest.raises(GateError, match=r"do not add up to the published costs of 2026-04.*training_run_id r"):
-            write_files(connection, *arguments)
+            write_files(connection, [TABLE], digests, parts)

@@ -12,7 +12,7 @@ import pytest
 
 from dagster_project.publishing.digest import TableDigest
 from dagster_project.publishing.last import Last
-from dagster_project.publishing.parts import LINK
+from dagster_project.publishing.parts import LINK, Parts
 from dagster_project.publishing.tables import PublishedTable
 from dagster_project.publishing.view_files import tables_behind, write_view_files
 
@@ -40,6 +40,14 @@ def digests(a: str, b: str) -> list[TableDigest]:
     return [TableDigest(name, 1, "", of_table) for name, of_table in parts.items()]
 
 
+def write_files(
+    connection: duckdb.DuckDBPyConnection, now: list[TableDigest], folder: Path, last: Last | None
+) -> tuple[dict, dict]:
+    """Rows by view and part, and sha256 by name, of the files of every view in a folder."""
+    parts = Parts(folder, folder.parent / LINK, last)
+    return write_view_files(connection, VIEWS, now, STATEMENTS, parts), parts.hashes
+
+
 def last_of(published: Path, now: list[TableDigest], written: tuple[dict, dict]) -> Last:
     """What the next publication finds, with its files below the link."""
     record = {"parts": {one.table: one.partitions for one in now}, "files": written[0], "parquet": written[1]}
@@ -59,7 +67,7 @@ def test_files_are_written_by_month_and_stay_while_no_table_behind_their_view_ch
 ) -> None:
     old = tmp_path / LINK
     old.mkdir()
-    written = write_view_files(connection, VIEWS, digests("a", "b"), STATEMENTS, old, tmp_path, None)
+    written = write_files(connection, digests("a", "b"), old, None)
     assert written[0] == {"one": {"2026-06": 1, "2026-07": 1}, "two": {"all": 1}, "other": {"all": 1}}
     assert set(written[1]) == set(inodes(old))
     last = last_of(tmp_path, digests("a", "b"), written)
@@ -68,9 +76,9 @@ def test_files_are_written_by_month_and_stay_while_no_table_behind_their_view_ch
     again.mkdir()
     changed.mkdir()
     # no table is said to have changed, so nothing is asked; then one has, and only what it is behind is written
-    assert write_view_files(connection, VIEWS, digests("a", "b"), STATEMENTS, again, tmp_path, last) == written
+    assert write_files(connection, digests("a", "b"), again, last) == written
     assert inodes(again) == inodes(old)
-    found = write_view_files(connection, VIEWS, digests("new", "b"), STATEMENTS, changed, tmp_path, last)
+    found = write_files(connection, digests("new", "b"), changed, last)
     moved = {name for name, inode in inodes(changed).items() if inode != inodes(old)[name]}
     assert moved == {"one/usage_month=2026-06.parquet", "two/all.parquet"}
     assert found[1]["other/all.parquet"] == written[1]["other/all.parquet"]
@@ -81,10 +89,10 @@ def test_a_file_of_a_view_that_is_missing_is_written_again(connection: duckdb.Du
     old, new = tmp_path / LINK, tmp_path / "new"
     old.mkdir()
     new.mkdir()
-    written = write_view_files(connection, VIEWS, digests("a", "b"), STATEMENTS, old, tmp_path, None)
+    written = write_files(connection, digests("a", "b"), old, None)
     (old / "other" / "all.parquet").unlink()
     last = last_of(tmp_path, digests("a", "b"), written)
-    assert write_view_files(connection, VIEWS, digests("a", "b"), STATEMENTS, new, tmp_path, last) == written
+    assert write_files(connection, digests("a", "b"), new, last) == written
     assert (new / "other" / "all.parquet").is_file()
 
 

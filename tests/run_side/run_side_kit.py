@@ -2,9 +2,11 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
+from dagster_project.publishing import publish as publishing
 from dagster_project.publishing.publish import Identity
 from dagster_project.publishing.tables import PublishedTable
 from dagster_project.warehouse import builds, gates
@@ -44,6 +46,12 @@ NOW = datetime(2026, 10, 10, tzinfo=UTC)
 def identity(build_id: str, fingerprint: str = "f") -> Identity:
     """What a test publication states of itself."""
     return Identity(build_id, fingerprint, "code", {"AWS/2026-04": "1"})
+
+
+def publish(build_file: Path, *of: Any) -> dict[str, Any]:
+    """Publish a build file that is not open."""
+    with duckdb.connect(str(build_file)) as build:
+        return publishing.publish(build, *of)
 
 
 def write_build(path: Path, rows: list[tuple[str, str, str]] = ROWS, build_id: str = "build-1") -> Path:

@@ -7,10 +7,10 @@ from typing import Any
 
 import duckdb
 import pytest
-from run_side_kit import ROWS, TABLES, identity, write_build
+from run_side_kit import ROWS, TABLES, identity, publish, write_build
 
 from dagster_project.publishing import parts
-from dagster_project.publishing.publish import COMMIT_RECORD, FILE_NAME, publish
+from dagster_project.publishing.publish import COMMIT_RECORD, FILE_NAME
 
 APRIL, MAY = "fct_costs/usage_month=2026-04.parquet", "fct_costs/usage_month=2026-05.parquet"
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import duckdb
 import pytest
-from run_side_kit import ROWS, TABLES, identity, write_build
+from run_side_kit import ROWS, TABLES, identity, publish, write_build
 
 from dagster_project.publishing import last, parts
 from dagster_project.publishing import publish as publishing
 from dagster_project.publishing.digest import table_digest
-from dagster_project.publishing.publish import COMMIT_RECORD, FILE_NAME, publish
+from dagster_project.publishing.publish import COMMIT_RECORD, FILE_NAME
 
 APRIL, MAY = "fct_costs/usage_month=2026-04.parquet", "fct_costs/usage_month=2026-05.parquet"
 THINGS = "dim_things/all.parquet"
@@ -25,13 +25,14 @@ MAY_ROWS = [*ROWS[:2], ("a", "2026-05-01", "4"), ("c", "2026-05-01", "5")]
 def written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The Parquet files that are written, not kept, from here on."""
     names: list[str] = []
-    write = publishing.write_part
+    write = parts.Parts.write
 
-    def noted(connection: Any, relation: str, new: Path, old: Path) -> str:
-        names.append("/".join(new.parts[-2:]))
-        return write(connection, relation, new, old)
+    def noted(self: parts.Parts, *of: Any) -> Path:
+        path = write(self, *of)
+        names.append("/".join(path.parts[-2:]))
+        return path
 
-    monkeypatch.setattr(publishing, "write_part", noted)
+    monkeypatch.setattr(parts.Parts, "write", noted)
     return names
 
 
@@ -57,8 +58,7 @@ class Home:
     def assert_as_from_nothing(self, record: dict[str, Any]) -> None:
         """Rows, digests and bytes are those of a first publication of the same build; digests are those of the file's rows."""
         clean = Home(self.root / f"clean-{self.count}")
-        build = shutil.copyfile(self.root / "build.duckdb", self.root / "clean.duckdb")
-        expected = publish(build, clean.published, TABLES, identity(record["build_id"]))
+        expected = publish(self.root / "build.duckdb", clean.published, TABLES, identity(record["build_id"]))
         for said in ("tables", "rows", "parts", "parquet"):
             assert record[said] == expected[said]
         assert sorted(map(str, self.rows())) == sorted(map(str, clean.rows()))

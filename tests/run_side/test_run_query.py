@@ -7,11 +7,10 @@ from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
-from run_side_kit import ROWS, TABLES, identity, write_build
+from run_side_kit import ROWS, TABLES, identity, publish, write_build
 
 from dagster_project.base.failures import UsageError
 from dagster_project.commands.query import Format, answer, digests
-from dagster_project.publishing.publish import publish
 
 
 @pytest.fixture(scope="module")
