@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from dagster_project.base.failures import UsageError, meant
 from dagster_project.base.kinds import Kind, built_kinds
 from dagster_project.settings.lines import Parts, key_twice, line_of, variable, variable_in
-from dagster_project.settings.model import Organisation, Reporting, Retention, Settings, SourceSettings, Strict
+from dagster_project.settings.model import DeliveryLimits, Organisation, Reporting, Retention, Settings, SourceSettings, Strict
 from dagster_project.settings.wording import example_of, reason_of
 
 _DEEP = 50  # no configuration has so many brackets in each other
@@ -134,6 +134,7 @@ def _nearest(parts: Parts) -> str:
         "organisation": Organisation,
         "sources": SourceSettings,
         "retention": Retention,
+        "delivery_limits": DeliveryLimits,
         "reporting": Reporting,
     }
     known = next((above[part] for part in reversed(parts[:-1]) if isinstance(part, str) and part in above), Settings)

@@ -42,6 +42,7 @@ def test_relative_paths_start_at_the_file(tmp_path: Path) -> None:
         ({"sources": [{"name": "cur", "kind": "aws_cur", "locaton": "x"}]}, "unknown key; did you mean 'location'"),
         ({"sources": [{**SOURCE, "retention": {"open_month_day": 1}}]}, "did you mean 'open_month_days'"),
         ({"organisation": {"nam": "x"}}, "'organisation.nam': unknown key; did you mean 'name'"),
+        ({"delivery_limits": {"walls": 9}}, "did you mean 'wall_s'"),
         ({"organisation": {"name": "x", "currency": "USD"}}, "'organisation.currency': unknown key"),
         ({"sources": [{**SOURCE, "rol_arn": "x"}]}, r"'sources\[cur\].rol_arn': unknown key"),
         ({"path": "x"}, "'path': unknown key"),
