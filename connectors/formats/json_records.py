@@ -165,6 +165,6 @@ def _head_of(chunks: Iterator[bytes]) -> bytes:
     head = b""
     for chunk in chunks:
         head += chunk
-        if len(head) >= _HEAD and b"\n" in head:
+        if len(head) >= _HEAD and b"\n" in head and head.strip():  # blank lines may come first
             break
     return head

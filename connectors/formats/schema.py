@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import PurePosixPath
 
-from connectors.errors import ExportSchemaError, Place
+from connectors.errors import OWN_KIND, ExportSchemaError, Place, looks_like
 from connectors.formats.lazy import pa
-from connectors.looks import OWN_KIND, looks_like
 
 Text = "Text"
 Number = "Number"  # money or quantity: a double, or a text or decimal that stays as written; a float32 has lost digits already

@@ -13,9 +13,17 @@ from collections.abc import Sequence
 from io import BytesIO
 
 from connectors.deliveries import Refusal, identity_of, refusal
-from connectors.errors import ConnectorError, ExportContentError, ExportNotPublishedError, Place, shorten
+from connectors.errors import (
+    OWN_KIND,
+    ConnectorError,
+    ExportContentError,
+    ExportNotPublishedError,
+    Place,
+    folder_looks_like,
+    looks_like,
+    shorten,
+)
 from connectors.layouts.exports import Layout
-from connectors.looks import OWN_KIND, folder_looks_like, looks_like
 from connectors.stores import ObjectInfo, ObjectStore
 
 _SHOWN = 12  # names in one message

@@ -59,6 +59,11 @@ def test_a_bill_has_the_same_rows_as_json_lines_and_as_parquet(tmp_path: Path, n
     assert not [path for path in (tmp_path / "b").iterdir() if path.name.startswith(".")]  # nothing is left beside the copy
 
 
+def test_rows_behind_a_megabyte_of_blank_lines_are_read(tmp_path: Path) -> None:
+    write_text(tmp_path, "\n" * ((1 << 20) + 1) + JSON_LINE + "\n")
+    assert converted(KIND, tmp_path, tmp_path / "copy").rows == 1
+
+
 def test_emissions_have_the_same_rows_as_json_lines_and_as_parquet(tmp_path: Path) -> None:
     old = {
         **EMISSION,
