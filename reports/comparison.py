@@ -16,11 +16,11 @@ from reports.errors import PublicationError, WindowError
 from reports.model import Section, Table, TableSpec, answered
 from reports.page import html, records, words
 from reports.publication import Publication, open_publication
+from reports.quarter import Window, months_before
 from reports.quarterly import code_digest
 from reports.sections import asked_dates, claims, verdicts
 from reports.sections.reference import BUILD
 from reports.statements import report_statements, standing_alone
-from reports.window import Window, months_before
 
 NEEDED = ("rpt_trainium_vs_tpu", "rpt_vendor_claims", "rpt_purchase_options", "rpt_region_what_if")
 MONTHS_SHOWN = 12

@@ -12,8 +12,7 @@ from urllib.parse import quote
 
 from reports.door import Row
 from reports.publication import Publication
-from reports.quarter import Quarter
-from reports.window import Window
+from reports.quarter import Quarter, Window
 
 TEXT_KINDS = frozenset({"text", "code", "state", "month", "date", "time", "flag", "digest"})
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 
 from reports.publication import Publication
-from reports.window import Window
+from reports.quarter import Window
 
 DATES = re.compile(r"/\* windows \*/.*?/\* end of windows \*/", re.DOTALL)
 

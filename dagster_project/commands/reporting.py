@@ -22,9 +22,8 @@ from dagster_project.warehouse.building import Listener, build_steps, no_listene
 from dagster_project.warehouse.home import Home
 from dagster_project.warehouse.site import Site
 from reports.comparison import Comparison
-from reports.quarter import Quarter
+from reports.quarter import Quarter, read_day
 from reports.quarterly import QuarterlyReport
-from reports.window import read_day
 
 Say = Callable[[str], None]
 

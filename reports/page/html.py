@@ -15,8 +15,7 @@ from reports.model import Figure, Section, Sentence, Table
 from reports.page import layout, records, templating, words
 from reports.page.names import visible
 from reports.page.numbers import EN_DASH, amount, grouped, interval, is_share, scaled, share, significant
-from reports.quarter import Quarter, short_month_name
-from reports.window import Window
+from reports.quarter import Quarter, Window, short_month_name
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ import pytest
 
 from reports.comparison import render
 from reports.errors import PublicationError, WindowError
+from reports.quarter import Window, months_before
 from reports.statements import standing_alone
-from reports.window import Window, months_before
 from tests.reports.compared_file import write_compared
 
 YEAR = (date(2025, 10, 1), date(2026, 10, 1))

@@ -10,8 +10,8 @@ import pytest
 
 from reports.comparison import render
 from reports.publication import Publication, open_publication
+from reports.quarter import Window
 from reports.statements import report_statements, standing_alone
-from reports.window import Window
 
 pytestmark = pytest.mark.slow
 
