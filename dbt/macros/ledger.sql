@@ -213,7 +213,7 @@ case
 {# All of a line of Google Cloud that decides where a part of a fee goes that it takes, as a list to order by. Null comes last on one
    engine and first on another, so no text is null here. #}
 {% macro deciding_order(lines) -%}
-{%- for text in ['machine_place', 'service_code', 'region_id', 'cost_component', 'instance_type', 'resource_id', 'other_resource_id', 'job_id', 'run_tag', 'fixed_reason'] + gke_columns() %}coalesce({{ lines }}.{{ text }}, ''), {% endfor -%}
+{%- for text in ['machine_place', 'service_code', 'region_id', 'cost_component', 'instance_type', 'gpu_type', 'resource_id', 'other_resource_id', 'job_id', 'run_tag', 'fixed_reason'] + gke_columns() %}coalesce({{ lines }}.{{ text }}, ''), {% endfor -%}
 {{ lines }}.charge_period_end, {{ lines }}.billed_cost, {{ lines }}.list_cost nulls last, {{ lines }}.spend_credit, {{ lines }}.priced_usage nulls last, {{ lines }}.committed_ratio
 {%- endmacro %}
 

@@ -176,11 +176,12 @@ def accepted(history: History) -> None:
         history.truth.accepted.add(history.truth.elected(export, month)[1][-1].cost)
 
 
-# at the end
+# the last news of a history that ends with a new home, which knows only what the sources hold
 
 
 def all_is_whole(history: History) -> None:
-    """Every export and every record is delivered anew, by the payer who counts."""
+    """Every export and every record is delivered anew, by the payer who counts, later than all before."""
+    history.set_clock(history.latest + timedelta(hours=1))
     for export, month in history.truth.bills:
         payer = history.truth.elected(export, month)[0].payer
         _write_bill(history, export, month, history.now, payer)
@@ -190,6 +191,7 @@ def all_is_whole(history: History) -> None:
         _write_run(history, name.removeprefix("run-"))
 
 
+FIRST: tuple[Callable[[History], None], ...] = (bill, bill, late_bill, bill_of_another_payer, clock_back, run)  # of a history
 NEWS: tuple[Callable[[History], None], ...] = (
     *(bill, bill, bill, late_bill, same_bill, damaged_bill, withdrawn_bill, bill_of_another_payer, bill_of_another_payer),
     *(run, run, renamed_run, withdrawn_run, clock_back, months_pass, upgrade),
@@ -198,6 +200,7 @@ TROUBLES: tuple[Callable[[History], None], ...] = (
     *(no_trouble, power_cut, power_cut, power_cut, full_disk, unreadable_bill, unreadable_landing, lost_cache),
     *(second_writer, pruned, accepted, accepted),
 )
+AT_ONE_SOURCE = (unreadable_bill,)  # which lets the news of the other be read and published meanwhile
 
 
 def _no_words(words: str) -> None:

@@ -3,7 +3,8 @@
 Both homes read the same exports at the same times, and their people decide alike. Nothing ever happens to one of them, and it
 only lands; the other is refreshed under difficulties. After each step both landings hold the same bytes, and readers of the
 other find the money that the history itself has added up. At the end the first home builds once, from nothing, or a new one
-does of what the sources hold: the published bytes are equal. What is drawn is in events.py, here is what must hold.
+does of what the sources hold, where the last news was that all are whole: the published bytes are equal. What is drawn is in
+events.py, here is what must hold.
 """
 
 from __future__ import annotations
@@ -19,12 +20,20 @@ import pytest
 
 from dagster_project.base import durable
 from tests.landing.kit import Organisation
-from tests.line.kit import published_bytes
 from tests.simulation.disk import Disk
-from tests.simulation.shallow import DEAD, SOURCES, Costs, Numbered, costs_read, landed_bytes, leftovers, refresh, runs_read
+from tests.simulation.shallow import (
+    DEAD,
+    NOTHING,
+    SOURCES,
+    Found,
+    Numbered,
+    found_by_readers,
+    landed_bytes,
+    leftovers,
+    refresh,
+)
 
 BEGINNING = datetime(2026, 6, 9, 8)  # noqa: DTZ001  # UTC, as all times of the exports
-Found = tuple[dict[str, str], Costs, Costs]
 LARGEST = 40_000_000  # bytes of a home of some deliveries
 
 
@@ -79,7 +88,7 @@ class History:
         self.now = self.latest = BEGINNING
         self.steps: list[str] = []  # what happened, for whoever looks at a failure
         self.processes = 0
-        self.before: Found = ({}, [], [])  # what readers found after the last step
+        self.before = NOTHING  # what readers found after the last step
 
     @property
     def home(self) -> Path:
@@ -92,49 +101,41 @@ class History:
         self.happen(event)
         self.spared.refresh()
         self.happen(trouble)
-        between = self.found()
-        self.refresh()
+        between = found_by_readers(self.home)
+        has_built = self.refresh()
         self.check(between)
+        assert not has_built or leftovers(self.home) == [], f"{leftovers(self.home)}: {self.steps}"  # else the next build clears
 
-    def refresh(self) -> None:
-        """As a process of its own: what it leaves under its number, no later one takes for its own."""
+    def refresh(self) -> bool:
+        """As a process of its own: what it leaves under its number, no later one takes for its own. Whether it built."""
         self.processes += 1
         with self.patch.context() as patch:
             patch.setattr(durable, "os", Numbered(DEAD + self.processes))
-            refresh(self.tried.settings)
-
-    def found(self) -> Found:
-        """What readers find: the Parquet by its bytes, the money of the file and that of the Parquet."""
-        is_there = (self.home / "published/parquet").exists()
-        return published_bytes(self.home) if is_there else {}, *costs_read(self.home)
+            return bool(refresh(self.tried.settings).build)
 
     def check(self, between: Found) -> None:
-        """The same landings, the money of the history, whole publications for readers at any time, and nothing left over."""
+        """The same landings, the money of the history, whole publications for readers at any time, a bounded home."""
         tried, spared = landed_bytes(self.home), landed_bytes(self.folder / "spared")
         assert tried.keys() == spared.keys(), f"{sorted(tried.keys() ^ spared.keys())}: {self.steps}"
         assert [name for name in tried if tried[name] != spared[name]] == [], self.steps
-        before, self.before = self.before, self.found()
-        after = self.before
+        before, self.before = self.before, found_by_readers(self.home)
         if not self.truth.bills and not self.truth.runs:
             return
-        assert after[1:] == (self.truth.costs, self.truth.costs), self.steps
-        assert runs_read(self.home) == self.truth.tokens, self.steps
-        for earlier, meanwhile, now in zip(before, between, after, strict=True):
-            is_first = before[1] == between[1] == []  # a publication without a bill, while that could not be read
+        assert self.before[1:] == (self.truth.costs, self.truth.costs, self.truth.tokens), self.steps
+        for earlier, meanwhile, now in zip(before, between, self.before, strict=True):
+            is_first = before.of_file == between.of_file == []  # a publication without a bill, while that could not be read
             assert is_first or meanwhile in (earlier, now), f"a reader found a mix: {self.steps}"
         size = sum(path.lstat().st_size for path in self.home.rglob("*"))
         assert size < LARGEST, f"{size} bytes: {self.steps}"
 
-    def end(self, event: Callable[[History], None]) -> None:
-        """All sources whole again: the home that built at every step has the bytes of one that builds now, from nothing."""
-        self.set_clock(self.latest + timedelta(hours=1))  # newer than all that was delivered
-        self.happen(event)
+    def end(self, other: str) -> None:
+        """The home that built at every step has the bytes of one that builds now, from nothing."""
+        self.set_clock(self.latest + timedelta(hours=1))
         self.refresh()
-        other = self.draw.choice(("./spared", "./fresh"))
         refresh(Organisation(self.folder, *SOURCES, home=other).settings)
-        assert published_bytes(self.home) == published_bytes(self.folder / other), self.steps
-        assert costs_read(self.home) == (self.truth.costs, self.truth.costs), self.steps
-        assert leftovers(self.home) == [], f"{leftovers(self.home)}: {self.steps}"
+        found = found_by_readers(self.home)
+        assert found == found_by_readers(self.folder / other), self.steps
+        assert found[1:] == (self.truth.costs, self.truth.costs, self.truth.tokens), self.steps
 
     def happen(self, what: Callable[[History], None]) -> None:
         """Do it, and remember it."""

@@ -1,7 +1,8 @@
 """`trainledger refresh` over six small tables: the product's own command, in a tenth of the time, and what readers find after it.
 
-What is left out has proofs of its own and no effect on what is landed, elected or published: Dagster's page of the run, and Great
-Expectations, whose rules are asked as the predicates that the product has of them.
+What is left out has proofs of its own and no effect on what is landed, elected or published: Dagster's page of the run, Great
+Expectations, whose rules are asked as the predicates that the product has of them, and raw views of kinds that no source has.
+DuckDB has one thread and small blocks without compression, and what derives deliveries shares one instance of it in memory.
 """
 
 from __future__ import annotations
@@ -13,17 +14,23 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal
+from functools import cache, lru_cache
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 import pytest
 
+from dagster_project.base.durable import sha256_of
+from dagster_project.base.kinds import Kind
 from dagster_project.commands import refreshing
+from dagster_project.landing.deriving.derive import Deriver
 from dagster_project.landing.judging.rules import RULES, SUITE
 from dagster_project.settings import Settings
+from dagster_project.warehouse import raw, states
 from dagster_project.warehouse.site import Site
+from tests.line.kit import published_bytes
 from tests.simulation.models import build_small_tables
 
 MEMORY = Path("/dev/shm")  # where it has room: a home of some hundred files is written out for each power cut
@@ -35,6 +42,20 @@ SOURCES = [{"name": name, "kind": kind} for name, kind in KINDS.items()]
 COSTS = "select payer_account_id, strftime(usage_month, '%Y-%m'), sum(cost) from {} group by all order by all"
 RUNS = "select training_run_id, tokens from marts.dim_training_runs order by all"
 Costs = list[tuple[str, str, Decimal]]
+OF_FEW_ROWS = {"threads": 1, "default_block_size": 16_384, "force_compression": "uncompressed"}
+connect = duckdb.connect  # as it is, before a history patches it
+
+
+class Found(NamedTuple):
+    """What readers find: the Parquet by its bytes, the money of the file and that of the Parquet, the runs and their tokens."""
+
+    parquet: dict[str, str]
+    of_file: Costs
+    of_parquet: Costs
+    runs: list[tuple[str, int]]
+
+
+NOTHING = Found({}, [], [], [])  # before the first publication
 
 
 class Numbered:
@@ -54,9 +75,26 @@ def small_home(patch: pytest.MonkeyPatch) -> Iterator[Path]:
         build_small_tables(Path(folder) / "models", patch)
         _leave_out(patch, "dagster_project.assets.command_line", refresh_run=_no_page)
         _leave_out(patch, "dagster_project.landing.judging.expectations", validate=_validate)
+        patch.setattr(duckdb, "connect", _connect)
+        patch.setattr(Deriver, "_started", lambda deriver: _deriving().cursor())
+        for module in (raw, states):
+            patch.setattr(module, "built_kinds", lambda: [Kind(kind) for kind in KINDS.values()])
         still = dict.fromkeys(("disable", "freeze", "enable"), lambda: None)
         patch.setattr(refreshing, "gc", SimpleNamespace(**still))  # of a command that ends; this process goes on
         yield Path(folder)
+
+
+def _connect(
+    database: str = ":memory:", read_only: bool = False, config: dict[str, Any] | None = None
+) -> duckdb.DuckDBPyConnection:
+    return connect(database, read_only=read_only, config={**(config or {}), **OF_FEW_ROWS})
+
+
+@cache
+def _deriving() -> duckdb.DuckDBPyConnection:
+    engine = connect(config=OF_FEW_ROWS)
+    engine.execute("set global TimeZone = 'UTC'")
+    return engine
 
 
 def _has_room(folder: Path) -> bool:
@@ -68,22 +106,22 @@ def refresh(settings: Settings, **asked: Any) -> refreshing.Refreshed:
     return refreshing.refresh(settings, say=lambda words: None, **asked)
 
 
-def costs_read(home: Path) -> tuple[Costs, Costs]:
-    """What a reader finds: payer, month and cost, of the published file and of the Parquet. None are there before the first."""
-    published = Site.of_home(home).published_file
-    if not published.exists():
-        return [], []
-    with duckdb.connect(str(published), read_only=True) as connection:
+def found_by_readers(home: Path) -> Found:
+    """What readers find now. Equal bytes are read once."""
+    file, parquet = Site.of_home(home).published_file, home / "published/parquet"
+    published = published_bytes(home) if parquet.exists() else {}
+    if not file.exists():
+        return NOTHING._replace(parquet=published)
+    return _read(file, sha256_of(file), parquet, tuple(published.items()))
+
+
+@lru_cache(maxsize=16)  # of the steps of one history
+def _read(file: Path, sha256: str, parquet: Path, published: tuple[tuple[str, str], ...]) -> Found:
+    with duckdb.connect(str(file), read_only=True) as connection:
         of_file = connection.execute(COSTS.format("marts.fct_costs")).fetchall()
-        files = f"read_parquet('{home}/published/parquet/fct_costs/*.parquet', hive_partitioning = false)"
-        of_parquet = connection.execute(COSTS.format(files)).fetchall() if (home / "published/parquet").exists() else []
-    return of_file, of_parquet
-
-
-def runs_read(home: Path) -> list[tuple[str, int]]:
-    """The runs and their tokens, of the published file."""
-    with duckdb.connect(str(Site.of_home(home).published_file), read_only=True) as connection:
-        return connection.execute(RUNS).fetchall()
+        files = f"read_parquet('{parquet}/fct_costs/*.parquet', hive_partitioning = false)"
+        of_parquet = connection.execute(COSTS.format(files)).fetchall() if published else []
+        return Found(dict(published), of_file, of_parquet, connection.execute(RUNS).fetchall())
 
 
 def landed_bytes(home: Path) -> dict[str, bytes]:
