@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from connectors.deliveries import Converted
 from connectors.errors import ExportContentError
-from tests.connectors.kit import converted, found
-from tests.connectors.mlperf import START, event, node_log, run_log, write_result
+from tests.connectors.kit import converted, found, write_bytes
+from tests.connectors.mlperf import START, SYSTEM, event, node_log, run_log, write_result
 from tests.connectors.records import part
 from tests.shared import SHARED, SHARED_REASON
 
@@ -22,6 +24,13 @@ def read(tmp_path: Path, log: str) -> Converted:
     return converted(
         "training_runs", write_result(tmp_path / "in", result_0=log, node_0=node_log([(20, 1)])), tmp_path / "landing"
     )
+
+
+def of_system(tmp_path: Path, **more: Any) -> Converted:
+    """A result whose description of the system has something else or more."""
+    location = write_result(tmp_path / "in", result_0=run_log())
+    write_bytes(location / "Acme/systems/4xTPU.json", json.dumps({**SYSTEM, **more}).encode())
+    return converted("training_runs", location, tmp_path / "landing")
 
 
 def sized(benchmark: str, batch: int, length: int | None) -> list[str]:
@@ -42,6 +51,27 @@ def test_the_description_of_the_system_names_the_machines_and_the_log_the_run(tm
     ]
     deliveries = found("training_runs", tmp_path / "in")
     assert len(deliveries) == 1  # neither the system nor the power logs are records
+
+
+@pytest.mark.parametrize("count", ["", "N/A", "4 per host", "\u0664", "12345678", None, -4])
+def test_a_count_that_a_description_does_not_write_as_a_number_is_unknown(tmp_path: Path, count: Any) -> None:
+    nodes = part(of_system(tmp_path, accelerators_per_node=count), "node")
+    assert [row.get("chips") for row in nodes] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("stack", "versions"),
+    [
+        ({"jax": "0.4.30", "libtpu": "0.1.dev20240701"}, ("0.4.30", "libtpu", "0.1.dev20240701")),
+        ([{"PyTorch": "2.4.0"}, {"cuda_version": "12.5"}], ("2.4.0", "CUDA", "12.5")),
+        ("cuDNN 9", (None, None, None)),
+    ],
+)
+def test_versions_are_those_of_the_further_software_in_an_object_or_a_list(
+    tmp_path: Path, stack: Any, versions: tuple[str | None, ...]
+) -> None:
+    (run,) = part(of_system(tmp_path, other_software_stack=stack), "run")
+    assert tuple(run.get(name) for name in ("framework_version", "sdk_name", "sdk_version")) == versions
 
 
 def test_an_aborted_run_is_stopped_and_one_without_a_start_is_none(tmp_path: Path) -> None:

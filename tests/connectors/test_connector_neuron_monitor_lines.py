@@ -74,6 +74,23 @@ def test_groups_that_contradict_each_other_about_the_time_are_left_out_by_name(t
     assert "one period" in remark.remedy
 
 
+def test_a_line_after_one_that_was_left_out_for_its_time_is_not_ahead_of_its_own(tmp_path: Path) -> None:
+    """The second line ended at 7 s or at 10 s: where the earlier one is taken, the third ends at 9 s and not at 12 s."""
+    vcpu, both = of_groups(vcpu_usage=2.0), of_groups(vcpu_usage=2.0, neuroncore_counters=5.0)
+    rows = rows_of(read(tmp_path, both, both, vcpu, key="run=r/host=h/20260401T120000Z.jsonl"))
+    assert [(row["sample_end"] - NOON).total_seconds() for row in rows] == [5, 9]
+
+
+@pytest.mark.parametrize(("counters", "ends"), [(3.0, [3, 6]), (3.1, [3.1])])
+def test_groups_agree_on_a_line_whose_ends_by_them_lie_at_most_half_a_period_apart(
+    tmp_path: Path, counters: float, ends: list[float]
+) -> None:
+    """Of processors every 2 s the half is one second: 5 s and 6 s are one line, 5.1 s and 6.2 s are not."""
+    both = of_groups(vcpu_usage=2.0, neuroncore_counters=counters)
+    rows = rows_of(read(tmp_path, both, both, key="run=r/host=h/20260401T120000Z.jsonl"))
+    assert [(row["sample_end"] - NOON).total_seconds() for row in rows] == ends
+
+
 def test_without_a_run_in_the_key_the_tag_all_runtimes_share_is_the_run(tmp_path: Path) -> None:
     key = "host=i-0abc/2026-04-01T00:00:00Z.jsonl"
     lines = [
@@ -148,6 +165,7 @@ def behind_one_core(*percents: float) -> dict[str, Any]:
     [
         ("{not json", "bad_json"),
         (wrapped({**document(runtime(1)), "neuron_hardware_info": {"error": "no devices"}}), "missing_hardware"),
+        (wrapped(document(runtime(1), devices=0)), "missing_hardware"),
         (wrapped(document(runtime(1), devices=10**9)), "missing_hardware"),
         (wrapped(document(runtime(1, 1, 1))), "core_out_of_range"),
         (wrapped(document(runtime(-1))), "negative_utilisation"),

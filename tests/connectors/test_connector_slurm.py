@@ -119,6 +119,12 @@ def test_no_plugin_is_never_zero_energy(tmp_path: Path, none: Any) -> None:
     assert readings(tmp_path, job(step("batch", none, ALL[:1]), step(0, none, ALL))) == []
 
 
+@pytest.mark.parametrize(("joules", "expected"), [(3_599_999_999_999, [3_599_999_999_999.0]), (3_600_000_000_000, [])])
+def test_joules_of_a_job_are_those_of_less_than_a_gigawatt(tmp_path: Path, joules: int, expected: list[float]) -> None:
+    """Of an hour that is 3.6e12: a counter that ran over gives more."""
+    assert [row[1] for row in readings(tmp_path, job(step("48213.extern", number(joules), ALL)))] == expected
+
+
 def test_the_extern_step_counts_all_machines_once(tmp_path: Path) -> None:
     """With PrologFlags=Contain Slurm itself takes the joules of the extern step as the job's; the others run inside it."""
     steps = (

@@ -73,6 +73,15 @@ def test_a_trace_without_its_time_or_with_counters_left_out_is_reported(tmp_path
     assert reasons(read(tmp_path / "3", odd)) == ["wrong_type"]
 
 
+@pytest.mark.parametrize(("latest", "reason"), [(10**12 - 1, None), (10**12, "bad_time"), (-(10**12), "bad_time")])
+def test_a_time_of_a_trace_lies_within_a_million_seconds_of_its_session(tmp_path: Path, latest: int, reason: str | None) -> None:
+    """No profile takes eleven days: such a time is of another clock."""
+    entries = [[latest - 2_000_000, 100.0], [latest - 1_000_000, 200.0], [latest, 1.0]]
+    result = read(tmp_path, {"traceEvents": [PROCESS, {"ph": "C", "pid": 3, "name": CORE, "entries": entries}]})
+    assert [refusal.reason for refusal in result.refusals] == ([reason] if reason else [])
+    assert bool(result.rows) == (reason is None)
+
+
 def page(**more: Any) -> dict[str, Any]:
     """OverviewPage as protobuf JSON, whose 64-bit numbers are texts."""
     environment = {

@@ -54,8 +54,8 @@ def test_what_an_issued_report_cites_stays(organisation: Organisation) -> None:
     chain.parent.mkdir()
     chain.write_text(json.dumps({"report_id": "2026Q2", "deliveries": [{"content_hash": first.content_hash}]}) + "\n")
     assert days_that_go(organisation) == ["2026-04-10", "2026-05-02"]
-    chain.write_text("{cut")
-    with pytest.raises(SourceError, match="nothing is removed"):
+    chain.write_text("{}\n\n{cut")
+    with pytest.raises(SourceError, match=r"line 3 of the chain .* nothing is removed"):
         days_that_go(organisation, yes=True)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -44,6 +45,12 @@ def test_the_section_shows_how_many_datapoints_have_a_figure_and_whose_tonnes_th
     section = report[1].partition('id="disclosure"')[2]
     assert "1 of 3 datapoints of 2 frameworks have a figure" in section
     assert "Tonnes of a cloud are Scope 3, category 1 of our own inventory" in section
+
+
+def test_a_framework_is_named_once_and_the_first_of_its_rows_is_set_apart(report: tuple[dict, str]) -> None:
+    table = report[1].partition('id="datapoints-caption"')[2].partition("<tbody>")[2].partition("</tbody>")[0]
+    rows = re.findall(r"<tr(?: class=\"(\w+)\")?><th[^>]*>(<span class=\"again\">)?([\w-]+)", table)
+    assert rows == [("", "", "ESRS-2023"), ("start", "", "GRI"), ("", '<span class="again">', "GRI")]
 
 
 def test_words_of_a_datapoint_are_text_on_the_page(report: tuple[dict, str]) -> None:

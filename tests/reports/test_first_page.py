@@ -65,6 +65,13 @@ def test_each_number_of_a_sentence_is_a_figure_of_the_record(records: dict[str, 
     assert count >= 8
 
 
+def test_a_share_has_one_decimal_in_its_tile(records: dict[str, dict], published: Path, tmp_path: Path) -> None:
+    page = rendered(published, "2026Q3", tmp_path).html.read_text()
+    tiles = dict(re.findall(r'class="tile-number" id="([^"]+)">([\d.]+) <span class="tile-unit">%', page))
+    shares = {figure["id"]: figure["value"] for figure in records["2026Q3"]["figures"] if figure["id"] in tiles}
+    assert tiles and tiles == {name: f"{Decimal(value) * 100:.1f}" for name, value in shares.items()}
+
+
 def test_two_runs_of_the_first_quarter_are_reported_in_words(tmp_path: Path) -> None:
     page = page_of(write_published(tmp_path / "p.duckdb", TWO_RUNS, payers=PAYERS[:1]), "2026Q2", tmp_path)
     assert page["cost"] == "2 training runs cost 3 500 USD of 30 400 USD for all that was billed (effective cost)."

@@ -140,6 +140,14 @@ def test_every_drawing_of_the_pdf_has_an_alternative_text_and_names_the_table_wi
     assert all(f"numbers in {code}" in text for code in codes)
 
 
+def test_a_mark_that_is_hollow_on_the_page_is_hollow_in_the_legend_on_paper() -> None:
+    keys = '<span class="key round"></span>counted<span class="key round hollow"></span>modelled'
+    title = f'<p class="chart-title">Ratios<span class="legend">{keys}</span></p>'
+    (chart,) = paper.Paper(tree.read(f'<body><div class="chart">{title}</div></body>'), fonts.printable).blocks()
+    marks = {mark["name"]: re.findall(r'class="(dot[^"]*)"', mark["svg"]) for mark in chart["legend"]}
+    assert marks == {"counted": ["dot"], "modelled": ["dot modelled"]}
+
+
 def test_headings_of_the_pdf_go_down_one_level_at_a_time_and_every_table_has_one(report: QuarterlyReport, pdf: PdfReader) -> None:
     levels = [int(element["/S"][2:]) for element in structure(pdf) if element["/S"][1:] in ("H1", "H2", "H3", "H4")]
     assert levels[0] == 1 and levels.count(1) == 1

@@ -68,9 +68,9 @@ def test_months_that_the_configuration_leaves_out_and_bills_by_months_are_not_as
 
 
 def test_of_many_months_the_first_are_reported() -> None:
-    assert in_words([PartialMonth(f"2026-{number:02d}", (dt.date(2026, number, 2),)) for number in range(1, 8)]).endswith(
-        "2026-05 has no partition of 2026-05-02; and 2 more months"
-    )
+    months = [PartialMonth(f"2026-{number:02d}", (dt.date(2026, number, 2),)) for number in range(1, 8)]
+    assert in_words(months).endswith("2026-05 has no partition of 2026-05-02; and 2 more months")
+    assert in_words(months[:5]).endswith("2026-05 has no partition of 2026-05-02")
 
 
 @pytest.mark.parametrize("way", ["Parquet", "JSON lines"])
