@@ -96,7 +96,9 @@ def test_a_flipped_byte_in_any_file_is_found_by_its_name(copied_pack: Path) -> N
         before = {copied_pack / name: (copied_pack / name).read_bytes() for name in flipped}
         for path in before:
             flip(path)
-        assert {*flipped} <= {text.partition(":")[0] for text in found_in(copied_pack).differences}
+        found = {text.partition(":")[0] for text in found_in(copied_pack).differences}
+        # in the middle of the manifest may be the hash of one file: then that file is named
+        assert {*flipped} <= found or (flipped == [MANIFEST] and found), found
         for path, data in before.items():
             path.write_bytes(data)
     assert found_in(copied_pack).differences == []
