@@ -20,6 +20,7 @@ from pathlib import Path
 
 import yaml
 
+from dagster_project.warehouse.modelling import PARSE_STATE
 from tests import nightly
 from tests.mutants.changes import ROOT, Change, drawn
 from tests.mutants.covering import covered, slow_tests_of
@@ -116,6 +117,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         copied = copy_tree(names, Path(folder))
         os.environ["UNIT_TESTS_ON"] = str(build_of_the_demo(copied, Path(folder)))
+        [parsed] = copied.glob(f"dbt/target/laid-out-*/{PARSE_STATE}")
+        os.environ["UNIT_TESTS_PARSED"] = str(parsed)
         for number, change in enumerate(changes, 1):
             if lives(change, copied, lines):
                 alive.append(change)

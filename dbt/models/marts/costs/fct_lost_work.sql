@@ -93,7 +93,7 @@ lost_parts as (
         provider_name,
         cast(date_trunc('week', greatest(
             coalesce(charge_period_start, started_at, cast(usage_month as timestamp)),
-            case when started_at < coalesce(period_end, started_at + interval 1 hour) then started_at end,
+            case when started_at < period_end then started_at end,
             cast(usage_month as timestamp)
         )) as date) as week_start,
         state as cause,
