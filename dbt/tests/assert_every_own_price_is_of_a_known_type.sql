@@ -1,5 +1,5 @@
--- An own price for a type of accelerator that no bill has and the catalogue does not list, `trn1.32xlrge`: it enters no figure, and
--- most likely its name is mistyped. Asked of every month, not of those just built: a price belongs to none of them.
+-- An own price for a type of accelerator that no bill has and the catalogue does not list, `trn1.32xlrge`: it enters no figure,
+-- and most likely its name is mistyped. Asked of every month, not of those just built: a price belongs to none of them.
 {{ config(severity='warn', meta={'dagster': {'ref': {'name': 'int_own_prices'}}}) }}
 with known as (
     select provider_name, accelerator_type from {{ ref('dim_accelerators') }}
