@@ -59,14 +59,19 @@ def require_spark() -> None:
         refuse("pyspark is not installed: it is in the extra `scale`")
 
 
+def write_spark_defaults(folder: Path) -> Path:
+    """Settings of Spark for few rows, in a folder that SPARK_CONF_DIR may name."""
+    (folder / "spark-defaults.conf").write_text("".join(f"{name} {value}\n" for name, value in FOR_FEW_ROWS.items()))
+    return folder
+
+
 @pytest.fixture(scope="module")
 def homes(tmp_path_factory: pytest.TempPathFactory, trainledger: Command) -> Homes:
     require_spark()
     folder, conf = tmp_path_factory.mktemp("two clouds"), tmp_path_factory.mktemp("conf")  # a blank, which Spark encodes in paths
-    (conf / "spark-defaults.conf").write_text("".join(f"{name} {value}\n" for name, value in FOR_FEW_ROWS.items()))
     config = write_two_clouds(folder)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SPARK_CONF_DIR", str(conf))
+        patch.setenv("SPARK_CONF_DIR", str(write_spark_defaults(conf)))
         for path in (config, None):
             if path is None and UNIT_TESTS:  # each before its model; on DuckDB tests/test_rules_of_calculation.py runs them
                 patch.setattr(modelling, "BUILD_ARGUMENTS", ("build",))
