@@ -59,6 +59,8 @@ SPARK = (
     "dagster_project/election/run_tags.py",
     "dagster_project/landing/deriving/typed_select.py",
     "tests/spark",
+    "tests/enlarged.py",
+    "tests/oracle",
 )
 # what decides which examples are drawn: a page, the budget or a record changes no draw, so what was seen green stays so
 DRAWN_FROM = (
