@@ -140,8 +140,12 @@ PARTS = {
         tests=("tests/landing/test_landing_deliveries.py", "tests/landing/test_landing_together.py", "tests/line/test_kills.py"),
     ),
     "histories": Part(
-        "1,000 histories with power cuts, full disks, failing devices; one at every effect of a refresh; deep histories",
-        tests=("tests/simulation",),
+        "1,000 histories with power cuts, full disks, failing devices; a power cut at every effect of a refresh",
+        tests=tuple(f"tests/simulation/test_{name}.py" for name in ("effects", "every_effect", "histories", "what_was_found")),
+    ),
+    "deep-histories": Part(
+        "20 histories with every model, and a power cut at every tenth effect of a refresh",
+        tests=("tests/simulation/test_deep_histories.py",),
     ),
     "googlesql": Part(
         "every statement that BigQuery is sent, by Google's analyser",

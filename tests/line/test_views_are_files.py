@@ -112,3 +112,19 @@ def test_every_published_view_has_its_rows_in_parquet(demo_home: Path) -> None:
             for one, other in ((f"marts.{view}", files), (files, f"marts.{view}")):
                 assert connection.execute(f"select count(*) from (from {one} except all from {other})").fetchone() == (0,), view
             assert connection.execute(f"select count(*) from {files}").fetchone() == (sum(record["files"][view].values()),)
+
+
+def test_a_file_that_is_written_again_leaves_what_readers_of_the_last_publication_hold(
+    connection: duckdb.DuckDBPyConnection, tmp_path: Path
+) -> None:
+    published = tmp_path / "one" / "dim_b" / "all.parquet"
+    first = Parts(tmp_path / "one", tmp_path / LINK, None)
+    first.folder.mkdir()
+    first.write(connection, "from marts.dim_b", "dim_b", "all")
+    held = published.read_bytes()
+    again = Parts(tmp_path / "two", tmp_path / "one", None)
+    (again.folder / "dim_b").mkdir(parents=True)
+    (again.folder / "dim_b" / "all.parquet").hardlink_to(published)  # kept, until another file of its view could not be
+    again.write(connection, "select 2 as b", "dim_b", "all")
+    assert published.read_bytes() == held and published.stat().st_nlink == 1
+    assert polars.read_parquet(again.folder / "dim_b" / "all.parquet")["b"].to_list() == [2]

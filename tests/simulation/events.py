@@ -19,6 +19,7 @@ from dagster_project.landing import land
 from dagster_project.warehouse import builds
 from tests.landing.kit import Organisation, bill_line, set_time, write_run
 from tests.simulation.history import Delivery, History
+from tests.simulation.shallow import found_by_readers
 
 PAYERS = {"cur": "000000000017", "other": "000000000018"}  # by export
 ANOTHER = {"cur": "000000000027", "other": "000000000028"}
@@ -168,6 +169,7 @@ def pruning_of(one: Organisation) -> None:
 def accepted(history: History) -> None:
     """A person accepts what is held back, in both homes, each after a look at its sources."""
     history.refresh()
+    history.check(found_by_readers(history.home))  # a publication of its own: what is accepted next is in the one after it
     held = [place for place in history.truth.bills if history.truth.elected(*place)[1]]
     if held:
         export, month = history.draw.choice(held)

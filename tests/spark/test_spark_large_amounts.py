@@ -1,5 +1,5 @@
-"""Every model of the ledger is built on Spark too where money, energy, tokens and hours are a million times as large, with
-DuckDB's rows, and its gates can be asked there.
+"""Every model of the ledger is built on Spark too where money, energy, tokens and hours are a million times as large, in
+dollars and in won, with DuckDB's rows, and its gates can be asked there.
 
 Both engines read the enlarged tables of schema raw of one build file. Spark's own reading of landed files is a matter of
 test_spark_parity.py.
@@ -30,6 +30,7 @@ from tests.spark.two_clouds import write_two_clouds
 
 pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 FACTOR = 1_000_000
+CURRENCY = {"two clouds": None, "any Google bill": "KRW"}  # None: that of its bills
 BUILD = "enlarged"
 AT_LEAST = {  # rows of models that overflowed, and of what only one of the organisations has
     "two clouds": {"int_aws_block_shares": 3, "int_carbon_rows": 5, "int_power_readings": 100},
@@ -65,7 +66,7 @@ def engines(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     every = statements.statements(folder)
     shutil.copy(built, sites[0].build_file)
     with opened(sites[0]) as connection:
-        enlarge(connection, FACTOR)
+        enlarge(connection, FACTOR, currency=CURRENCY[request.param])
         months = [str(month) for (month,) in connection.execute("from raw.build_months").fetchall()]
         on_duckdb = run_all(connection, every, months)
     shutil.copy(sites[0].build_file, sites[1].build_file)
@@ -116,8 +117,10 @@ def test_spark_builds_every_model_and_asks_every_gate_of_a_million_times_as_much
         node.name for node in engines.on_duckdb if node.unique_id in asked and not node.is_sound
     }
     with opened(engines.spark) as connection:
-        [(largest,)] = connection.execute("select max(abs(effective_cost)) from marts.fct_training_run_costs").fetchall()
+        costs = "select max(abs(effective_cost)), min(billing_currency) from marts.fct_training_run_costs"
+        [(largest, currency)] = connection.execute(costs).fetchall()
     assert largest > FACTOR, "nothing was made larger"
+    assert currency == (CURRENCY[engines.organisation] or "USD")
 
 
 def test_every_table_of_spark_has_the_rows_of_duckdb_of_a_million_times_as_much(engines: Engines) -> None:
