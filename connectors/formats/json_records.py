@@ -27,6 +27,7 @@ from connectors.formats.values import Rows, typed
 _ENDINGS = (".json", ".jsonl", ".ndjson", ".json.gz", ".jsonl.gz", ".ndjson.gz")
 _BLOCK = 4 << 20  # no row of an export comes near it
 _HEAD = 1 << 20  # what is looked at for undeclared names
+_NULL = re.compile(rb"\n(?:\xef\xbb\xbf)?[ \t\r]*n")  # the beginning of a line; only `null` can follow
 _CHANGED = re.compile(r"Column\(/?(.*?)\) changed from (\w+) to (\w+) in row (\d+)")
 _NUMERIC, _WHOLE = 9, 0  # decimals
 
@@ -38,7 +39,7 @@ def open_rows(path: Path, shape: Shape, key: str, uri: str, *, folder: Path) -> 
     """
     if not key.lower().endswith(_ENDINGS):
         return open_nested(path, shape, key, uri)
-    chunks = TextFile(path, key, uri).chunks()
+    chunks = _without_nulls(TextFile(path, key, uri).chunks(), Rows(key, uri))
     head = _head_of(chunks)
     if not head.strip():
         return None
@@ -98,8 +99,23 @@ def _named(error: pa.ArrowInvalid, rows: Rows) -> ExportContentError:
         what, reason = f"has a line longer than {_BLOCK} bytes", "too_large"
     elif "specified twice" in text:
         what, reason = "has a line that gives a field twice", "bad_json"
+    return _in_or_after(rows, what, reason)
+
+
+def _in_or_after(rows: Rows, what: str, reason: str) -> ExportContentError:
     first = rows.before + 1
     return ExportContentError(f"{rows.uri} {what}, in row {first} or after it.", place=Place(rows.key, first), reason=reason)
+
+
+def _without_nulls(chunks: Iterable[bytes], rows: Rows) -> Iterator[bytes]:
+    """The same text, refused where a line is `null`: Arrow takes it for a row, and as the first one it ends the process."""
+    before = b"\n"  # the line end that a line begins behind, while nothing but blanks has followed it
+    for chunk in chunks:
+        text = before + chunk
+        if _NULL.search(text):
+            raise _in_or_after(rows, "has a line that is no JSON object", "bad_json")
+        before = b"\n" if b"\n" in text and not text[text.rindex(b"\n") :].strip() else b""
+        yield chunk
 
 
 def _schema_of(shape: Shape, given: pa.Schema) -> pa.Schema:

@@ -61,11 +61,11 @@ def check_parquet(
                 reason="wrong_type",
                 remedy=f"Deliver {column.name} as decimal(38) or as text. See {schema.remedy_page}.",
             )
-    with named_errors(key, uri):
-        doubtful = [column for column in present if column.filled and _may_lack(metadata, column.name)]
-    wanted = dict.fromkeys([*(column.name for column in (*numbers, *doubtful)), *reads])
+    # read, and not asked of the footer's statistics: where a footer contradicts itself, asking ends the process
+    filled = [column for column in present if column.filled]
+    wanted = dict.fromkeys([*(column.name for column in (*numbers, *filled)), *reads])
     for rows, batch in read_rows(file, list(wanted), Rows(key, uri)):
-        for column in doubtful:
+        for column in filled:
             check_filled(column, batch.column(column.name), rows)
         for column in numbers:
             check_numbers(column, batch.column(column.name), rows)
@@ -147,17 +147,3 @@ def named_errors(key: str, uri: str) -> Iterator[None]:
             raise
         what = f"{uri} is cut off or damaged: it cannot be read as Parquet ({type(error).__name__})."
         raise ExportContentError(what, place=Place(key), reason="truncated") from error
-
-
-def _may_lack(metadata: Any, name: str) -> bool:
-    """Whether a column may hold a null or an empty text, as far as the statistics in the footer go."""
-    for group in range(metadata.num_row_groups):
-        row_group = metadata.row_group(group)
-        for chunk in (row_group.column(i) for i in range(row_group.num_columns)):
-            if chunk.path_in_schema == name:
-                statistics = chunk.statistics
-                if statistics is None or not statistics.has_null_count or statistics.null_count:
-                    return True
-                if chunk.physical_type == "BYTE_ARRAY" and not (statistics.has_min_max and statistics.min):
-                    return True  # the empty text is the smallest there is
-    return False

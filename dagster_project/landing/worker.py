@@ -1,7 +1,8 @@
-"""Deriving inside the limits of one delivery: small ones in this process under a watch, large ones in a worker.
+"""Deriving inside the limits of one delivery: in a worker, or small JSON and text in this process under a watch.
 
 A worker costs 0.3 CPU seconds to start and can be killed whatever it does; most deliveries are a run record of some hundred
-bytes, whose reading ends by itself or between two steps of Python.
+bytes, whose reading ends by itself or between two steps of Python. Bills, carbon and tables are read by Arrow, which damaged
+bytes may end with its process, however few they are: a footer whose column has another type than its schema did.
 
 A worker talks with its parent over one pipe, in values of Python; a second pipe ends with the parent, and then it ends too. It
 knows nothing of limits but that it may be killed at any instant: what it had written lies in the folder of its delivery, which
@@ -28,6 +29,7 @@ import psutil
 
 from connectors.errors import ConnectorError
 from dagster_project.base.failures import is_out_of_memory, machine_failure
+from dagster_project.base.kinds import KINDS, Kind
 from dagster_project.landing.deriving.contents import Contents
 from dagster_project.landing.fetching import Fetched
 from dagster_project.landing.limits import TICK_S, Allowance, use_of, watched
@@ -36,7 +38,8 @@ if TYPE_CHECKING:
     from dagster_project.landing.deriving.derive import Deriver
     from dagster_project.settings import DeliveryLimits
 
-SMALL = 1 << 20  # bytes of a delivery that is read in this process
+SMALL = 1 << 20  # bytes of what is read in this process
+BY_ARROW = frozenset({"bill", "carbon", "inputs"})  # facts whose files are tables
 
 
 class Worker:
@@ -96,7 +99,7 @@ class LimitedDeriver:
         what = f"{fetched[0].store_uri}/{(first.manifest or first.objects[0]).key}"
         allowance = Allowance.of(self._limits, what, size, self._memory_limit)
         try:
-            if size > SMALL and len(fetched) == 1:
+            if not is_read_here(fetched, size):
                 return self._worker.derive(fetched, allowance)
             here = self.here
             with watched(allowance, here.interrupt):
@@ -110,6 +113,12 @@ class LimitedDeriver:
         self.__dict__.pop("here", None)
         if worker := self.__dict__.pop("_worker", None):
             worker.close()
+
+
+def is_read_here(fetched: Sequence[Fetched], size: int) -> bool:
+    """Whether deliveries of one kind are read in this process: together small, and no tables."""
+    are_tables = KINDS[Kind(fetched[0].delivery.kind)].fact in BY_ARROW
+    return size <= SMALL and not are_tables and not any(key.lower().endswith(".parquet") for one in fetched for key in one.files)
 
 
 def _ended(allowance: Allowance, code: int) -> ConnectorError:

@@ -168,3 +168,19 @@ def test_a_packed_file_that_is_cut_off_is_reported_as_such(tmp_path: Path, monke
     with pytest.raises(ExportContentError) as caught:
         converted(KIND, tmp_path / "bill", tmp_path / "landed")
     assert caught.value.reason == "truncated"
+
+
+@pytest.mark.parametrize(
+    "text", ["null", "\ufeffnull\n", "\n \r\n\tnull\n" + JSON_LINE, JSON_LINE + "\n" + " " * 300_000 + "null\n"]
+)
+def test_a_line_that_is_null_is_refused(tmp_path: Path, text: str) -> None:
+    write_text(tmp_path / "json", text)  # Arrow ends the process where it is the first, and takes it for a row elsewhere
+    with pytest.raises(ExportContentError, match="has a line that is no JSON object, in row 1 or after it") as refused:
+        converted(KIND, tmp_path / "json", tmp_path / "a")
+    assert refused.value.reason == "bad_json"
+
+
+def test_a_field_that_is_null_at_the_beginning_of_a_piece_is_no_such_line(tmp_path: Path) -> None:
+    until = (1 << 18) - len('{"labels":[],"sku":')
+    write_text(tmp_path / "json", " " * until + '{"labels":[],"sku":null,' + JSON_LINE[1:])
+    assert converted(KIND, tmp_path / "json", tmp_path / "a").rows == 1

@@ -39,7 +39,7 @@ def _fixed_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def all_in_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reads every delivery in the worker, and none together with another."""
-    monkeypatch.setattr(worker, "SMALL", -1)
+    monkeypatch.setattr(worker, "is_read_here", lambda *_: False)
     monkeypatch.setattr("dagster_project.landing.fetching.SMALL", -1)
 
 
@@ -99,7 +99,9 @@ def test_a_refused_delivery_is_left_alone_until_its_limits_are_others(tmp_path: 
 def test_the_worker_makes_of_every_kind_what_this_process_makes_of_it(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     here = whole_company(tmp_path / "here")
     there = whole_company(tmp_path / "there")
-    expected = {(one.source, one.partition): one.contents for one in here.refresh()}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(worker, "is_read_here", lambda *_: True)
+        expected = {(one.source, one.partition): one.contents for one in here.refresh()}
     request.getfixturevalue("all_in_worker")
     found = {(one.source, one.partition): one.contents for one in there.refresh()}
     assert found == expected and all(found.values())
@@ -175,3 +177,34 @@ def test_times_grow_with_each_begun_mebibyte_and_memory_stands_beside_that_of_th
     allowance = Allowance.of(limits, "x", (5 << 20) + 1, "1500MB")
     assert (allowance.cpu_s, allowance.wall_s, allowance.memory_bytes) == (12, 18, 2_500_000_000)
     assert [bytes_of(text) for text in ("1MB", "2GiB", "3TB")] == [10**6, 2 << 30, 3 * 10**12]
+
+
+def test_bytes_that_end_the_process_that_reads_them_stop_no_other_delivery(tmp_path: Path) -> None:
+    organisation = Organisation(tmp_path)
+    for month in ("2026-03", "2026-04"):
+        organisation.deliver([bill_line(day=f"{month}-01")], at="2026-06-02", month=month)
+    # Arrow ends the process at some damaged bytes; those that are known are refused before, so here the reader is told to
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", f"{_reader_that_ends_at(tmp_path, '2026-04')}:{os.environ.get('PYTHONPATH', '')}")
+        march, april = organisation.refresh()
+    assert (march.outcome, april.outcome) == ("landed", "unreadable")
+    assert "the process that read it ended (SIGSEGV)" in str(april.error) and "2026-04" in str(april.error)
+    assert outcomes(organisation.refresh()) == {"2026-04": "landed"}
+
+
+def _reader_that_ends_at(folder: Path, month: str) -> Path:
+    """A folder whose `sitecustomize` lets the reading of a month's bill end like a bad address in native code."""
+    place = folder / "path"
+    place.mkdir()
+    text = f"""import os, signal, sys
+if "dagster_project.landing.worker" in sys.orig_argv:
+    from connectors.formats import parquet
+    original = parquet.open_parquet
+    def open_parquet(path, key, uri):
+        if "{month}" in key:
+            os.kill(os.getpid(), signal.SIGSEGV)
+        return original(path, key, uri)
+    parquet.open_parquet = open_parquet
+"""
+    (place / "sitecustomize.py").write_text(text)
+    return place

@@ -117,7 +117,8 @@ def change_profile(company: Company, month: str, draw: random.Random) -> None:
 
 
 def change_driver(company: Company, month: str, draw: random.Random) -> None:
-    company.watts["neuron_power", month] += draw.choice([25.0, 50.0])
+    shares = company.watts  # of full power, so never above 100
+    shares["neuron_power", month] = (shares["neuron_power", month] + draw.choice([25.0, 50.0])) % 100
     company.driver(month)
 
 
