@@ -43,7 +43,7 @@ pytest: .venv/installed-test
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 # everything, in parts that tests/nightly.py names; PART=kills runs one. What passed is written into tests/nightly.json, to be committed
-nightly: $(TEST_PACKAGES)
+nightly: $(TEST_PACKAGES) .venv-release/installed
 	@$(BIN)/python -m tests.nightly $(PART)
 
 # 120 small changes of SQL and Python, put before the tests that belong to them: who lives is printed. TRANCHE=1 to 6 tries twenty of them

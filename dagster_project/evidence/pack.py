@@ -130,9 +130,9 @@ README = """\
 
 {organisation}, {quarter}, {status}; issued {issued_at}, prepared by {prepared_by}, approved by {approver}.
 
-One command compares every file, works out every figure again and renders the report byte for byte:
+One command compares every file, works out every figure again and, where what renders is installed, the report byte for byte:
 
-    trainledger verify .
+    trainledger verify .           # or, for auditors, from its small wheel: trainledger-verify .
 
 Without our code: DuckDB alone, in this folder. `figure-*.sql` are the headline figures, the others the tables of the report.
 

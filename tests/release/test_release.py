@@ -1,16 +1,16 @@
-"""A release is refused with every reason, and what it consists of depends on the commit alone."""
+"""A release is refused with every reason; what it hands out is named where it is made."""
 
 from __future__ import annotations
 
 import datetime as dt
 import json
 import os
-import re
-import shutil
 import subprocess
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
+import grimp
 import pytest
 import yaml
 
@@ -19,6 +19,7 @@ from tests import nightly
 from tests.release import artefacts, checks
 from tests.release.checks import ROOT
 
+PROJECT = tomllib.loads((ROOT / "verify" / "pyproject.toml").read_text())
 TODAY = dt.date(2026, 11, 24)
 COMMITTED = "2026-11-20T10:00:00+00:00"
 BY = ("-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
@@ -95,48 +96,17 @@ def test_the_hosted_ci_runs_the_two_commands_and_nothing_else() -> None:
     assert "exec make test" in (ROOT / ".ci" / "run").read_text()
 
 
-def copied(target: Path, *, is_other: bool = False) -> Path:
-    """The files of this checkout as a repository of its own; another one has other times and rights."""
-    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    names = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip("\0").split("\0")
-    for name in (name for name in names if (ROOT / name).is_file()):
-        (target / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, target / name)
-        if is_other:
-            (target / name).chmod(0o600)
-            os.utime(target / name, (1_500_000_000, 1_500_000_000))
-    commit(target)
-    (target / ".venv" / "bin").mkdir(parents=True)
-    (target / ".venv" / "bin" / "uv").touch()  # the environment of these tests is the one that is used
-    return target
+def test_the_wheel_carries_what_its_command_imports_and_nothing_else() -> None:
+    graph = grimp.build_graph("trainledger_verify", "dagster_project", "reports", cache_dir=None)
+    graph.remove_import(importer="dagster_project", imported="dagster_project.cli")  # the other command's entry point
+    needed = graph.find_upstream_modules("trainledger_verify.command")
+    files = {name: ROOT / name.replace(".", "/") for name in needed if name.startswith("dagster_project")}
+    listed = {f"{path.relative_to(ROOT)}{'/__init__' if path.is_dir() else ''}.py" for path in files.values()}
+    folders = {f"{name}/__init__.py" for file in listed for name in map(str, Path(file).parents) if name != "."}
+    assert {*PROJECT["tool"]["hatch"]["build"]["hooks"]["custom"]["carried"]} == {"reports", *listed, *folders}
 
 
-@pytest.mark.slow
-@pytest.mark.nightly
-def test_the_same_commit_gives_the_same_bytes_in_another_folder_and_its_sums_are_right(tmp_path: Path) -> None:
-    one, other = tmp_path / "one", tmp_path / "other"
-    artefacts.write(copied(tmp_path / "here"), one)
-    artefacts.write(copied(tmp_path / "far" / "there", is_other=True), other)
-    names = sorted(path.name for path in one.iterdir())
-    assert names == sorted(path.name for path in other.iterdir())
-    assert [name for name in names if (one / name).read_bytes() != (other / name).read_bytes()] == []
-    assert [re.sub(r"-\d.*?(-py3|\.cdx)", r"\1", name) for name in names] == [
-        *("NOTES.md", "SHA256SUMS", "trainledger-py3-none-any.whl", "trainledger-verify.cdx.json", "trainledger.cdx.json"),
-        *("trainledger_recorder-py3-none-any.whl", "trainledger_verify-py3-none-any.whl"),
-    ]
-    subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=one, check=True)
-    [materials] = one.glob("trainledger-[0-9]*.cdx.json")
-    stated = json.loads(materials.read_bytes())
-    locked = re.findall(r"^(\S+)==", (ROOT / "requirements" / "run.lock").read_text(), re.MULTILINE)
-    assert {part["name"].lower() for part in stated["components"]} == {*locked}
-    assert stated["metadata"]["timestamp"] == COMMITTED
-
-
-@pytest.mark.slow
-@pytest.mark.nightly
-def test_locks_that_do_not_give_what_is_asked_for_are_refused(tmp_path: Path) -> None:
-    root = copied(tmp_path / "checkout")
-    assert [*checks.of_locks(root)] == []
-    project = root / "verify" / "pyproject.toml"
-    project.write_text(project.read_text().replace('    "duckdb==1.5.5",\n', '    "duckdb==1.5.5",\n    "filelock",\n'))
-    assert [one.what for one in checks.of_locks(root)] == ["requirements/: verify.lock are not what pyproject.toml asks for"]
+def test_it_asks_for_packages_in_the_bounds_of_the_product() -> None:
+    product = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    project = PROJECT["project"]
+    assert {*project["dependencies"], *project["optional-dependencies"]["rendering"]} <= {*product}
