@@ -26,6 +26,11 @@ def run(arguments: Sequence[str] | None = None) -> int:
     asked = _trace_parser().parse_args(words[1:]) if is_trace else _parser().parse_args(words)
     try:
         return _trace(asked) if is_trace else _verify(asked)
+    except KeyboardInterrupt:
+        return _fail("interrupted; nothing was changed", 130)
+    except BrokenPipeError:  # the reader of a pipe went away, e.g. `| head`
+        sys.stderr.close()
+        return 0
     except Exception as error:
         if asked.debug:
             raise
