@@ -56,6 +56,7 @@ OF_THE_WAREHOUSE = (
 SPARK = (
     *(f"dagster_project/warehouse/{name}.py" for name in OF_THE_WAREHOUSE.split()),
     "dagster_project/base/dbt_project.py",
+    "dagster_project/base/sql.py",
     "dagster_project/election/run_tags.py",
     "dagster_project/landing/deriving/typed_select.py",
     "tests/spark",
