@@ -10,7 +10,7 @@ CONFIG ?= $(DEMO)/trainledger.yaml
 # the demo's clock stands still; everybody else's runs
 UI_NOW := $(if $(filter $(DEMO)/%,$(CONFIG)),TRAINLEDGER_NOW=2026-10-10T00:00:00Z)
 
-.PHONY: run ui test wheels pytest nightly mutants parity parity-demo bench bench-compare lint lint-sql lock clean system-packages xprof-peer
+.PHONY: run ui test wheels release pytest nightly mutants parity parity-demo bench bench-compare lint lint-sql lock clean system-packages xprof-peer
 
 run: .venv/installed-run
 	$(BIN)/trainledger demo --dir $(DEMO)
@@ -19,12 +19,18 @@ ui: .venv/installed-run
 	@test -f $(CONFIG) || $(BIN)/trainledger demo --dir $(DEMO)
 	$(UI_NOW) $(BIN)/trainledger ui --config $(CONFIG)
 
-# both packages, each by way of its source distribution
+# the packages, each by way of its source distribution
 WHEELS ?= dist/wheels
 wheels: .venv/bin/uv
 	rm -rf $(WHEELS)
-	for folder in . recorder; do $(BIN)/uv build -q --no-build-isolation --python $(BIN)/python --out-dir $(WHEELS) $$folder || exit 1; done
+	for folder in . recorder verify; do $(BIN)/uv build -q --no-build-isolation --python $(BIN)/python --out-dir $(WHEELS) $$folder || exit 1; done
 	rm -f $(WHEELS)/*.tar.gz $(WHEELS)/.gitignore
+
+# what is handed out: wheels, SBOMs, notes, checksums; refused, with each reason, while version, changelog, locks, benchmarks, the
+# nightly's result and the checkout do not agree (CONTRIBUTING.md, "A release")
+RELEASE ?= dist/release
+release: .venv/installed-test .venv-release/installed
+	@$(BIN)/python -m tests.release $(RELEASE)
 
 # what only tests need from the system is a browser and Java; installed where this user may, else listed as skipped (a failure under CI)
 TEST_PACKAGES := .venv/installed-test .venv-bigquery/installed xprof-peer system-packages
@@ -37,7 +43,7 @@ pytest: .venv/installed-test
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 # everything, in parts that tests/nightly.py names; PART=kills runs one. What passed is written into tests/nightly.json, to be committed
-nightly: $(TEST_PACKAGES)
+nightly: $(TEST_PACKAGES) .venv-release/installed
 	@$(BIN)/python -m tests.nightly $(PART)
 
 # 120 small changes of SQL and Python, put before the tests that belong to them: who lives is printed. TRANCHE=1 to 6 tries twenty of them
@@ -110,14 +116,23 @@ xprof-peer: .venv-xprof-peer/installed
 	$(BIN)/uv pip install -q --python .venv-xprof-peer/bin/python --no-deps --require-hashes -r requirements/xprof-peer.lock
 	touch $@
 
-# hashed locks without addresses, for Python 3.11 to 3.13; the test lock is the run lock and more
+# what writes the SBOMs, with pins that must not bind ours
+.venv-release/installed: .venv/bin/uv requirements/release.lock
+	$(BIN)/uv venv -q --allow-existing --python $(BIN)/python .venv-release
+	$(BIN)/uv pip install -q --python .venv-release/bin/python --require-hashes -r requirements/release.lock
+	touch $@
+
+# hashed locks without addresses, for Python 3.11 to 3.13; the test lock is the run lock and more, that of verify a part of it
 LOCK := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -q
+LOCKS ?= requirements
 lock: .venv/bin/uv
-	$(LOCK) pyproject.toml -o requirements/run.lock
-	$(LOCK) pyproject.toml --extra test --extra scale -c requirements/run.lock -o requirements/test.lock
-	printf 'uv>=0.9\nhatchling>=1.27\n' | $(LOCK) - -c requirements/run.lock -o requirements/bootstrap.lock
-	$(LOCK) requirements/bigquery-server.in -o requirements/bigquery-server.lock
-	$(LOCK) --no-deps requirements/xprof-peer.in -o requirements/xprof-peer.lock
+	$(LOCK) pyproject.toml -o $(LOCKS)/run.lock
+	$(LOCK) pyproject.toml --extra test --extra scale -c $(LOCKS)/run.lock -o $(LOCKS)/test.lock
+	$(LOCK) verify/pyproject.toml -c $(LOCKS)/run.lock -o $(LOCKS)/verify.lock
+	printf 'uv>=0.9\nhatchling>=1.27\n' | $(LOCK) - -c $(LOCKS)/run.lock -o $(LOCKS)/bootstrap.lock
+	$(LOCK) requirements/bigquery-server.in -o $(LOCKS)/bigquery-server.lock
+	$(LOCK) --no-deps requirements/xprof-peer.in -o $(LOCKS)/xprof-peer.lock
+	$(LOCK) requirements/release.in -o $(LOCKS)/release.lock
 
 clean:
-	rm -rf .venv .venv-bigquery .venv-xprof-peer build dist *.egg-info $(DEMO)
+	rm -rf .venv .venv-bigquery .venv-xprof-peer .venv-release build dist *.egg-info $(DEMO)

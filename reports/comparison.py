@@ -12,12 +12,12 @@ from datetime import date
 from pathlib import Path
 
 from reports import REPORT_FORMAT
+from reports.code import code_digest
 from reports.errors import PublicationError, WindowError
 from reports.model import Section, Table, TableSpec, answered
 from reports.page import html, records, words
 from reports.publication import Publication, open_publication
 from reports.quarter import Window, months_before
-from reports.quarterly import code_digest
 from reports.sections import asked_dates, claims, verdicts
 from reports.sections.reference import BUILD
 from reports.statements import report_statements, standing_alone

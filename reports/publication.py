@@ -61,15 +61,23 @@ def open_folder(folder: Path) -> Iterator[Publication]:
 
 @contextmanager
 def opened_door(folder: Path, *, is_empty: bool = False) -> Iterator[tuple[duckdb.DuckDBPyConnection, Door]]:
-    """A door to copies of a pack's tables, in a file that goes with it; `is_empty`: to the same tables without rows."""
-    with tempfile.TemporaryDirectory(prefix="trainledger-door-") as scratch:
-        file, config = f"{scratch}/pack.duckdb", door.settings(Path(scratch) / "spill")
-        with duckdb.connect(file, config=config) as connection:
-            _load(connection, folder, "limit 0" if is_empty else "")
-        with duckdb.connect(file, read_only=True, config=config) as connection:
+    """A door to copies of a pack's tables; `is_empty`: to the same tables without rows."""
+    with copied_tables(folder, is_empty=is_empty) as file:
+        config = door.settings(file.with_name("spill"))
+        with duckdb.connect(str(file), read_only=True, config=config) as connection:
             connection.execute("set TimeZone = 'UTC'")
             door.lock(connection)
             yield connection, Door(connection)
+
+
+@contextmanager
+def copied_tables(folder: Path, *, is_empty: bool = False) -> Iterator[Path]:
+    """Copies of a pack's tables in a DuckDB file that goes when the block ends."""
+    with tempfile.TemporaryDirectory(prefix="trainledger-door-") as scratch:
+        file = Path(scratch) / "pack.duckdb"
+        with duckdb.connect(str(file), config=door.settings(file.with_name("spill"))) as connection:
+            _load(connection, folder, "limit 0" if is_empty else "")
+        yield file
 
 
 def _load(connection: duckdb.DuckDBPyConnection, folder: Path, limit: str) -> None:

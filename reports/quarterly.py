@@ -6,10 +6,10 @@ missing months) was decided when the file was published.
 
 import json
 from dataclasses import asdict, dataclass, replace
-from hashlib import sha256
 from pathlib import Path
 
 from reports import REPORT_FORMAT, contents
+from reports.code import code_digest
 from reports.issue import Issue, Policy
 from reports.model import answer
 from reports.page import html, records, words
@@ -17,8 +17,6 @@ from reports.publication import open_publication
 from reports.quarter import Quarter
 from reports.sections import headlines, quality
 from reports.sections.status import as_issued, decide, require_data
-
-HERE = Path(__file__).resolve().parent
 
 
 @dataclass(frozen=True)
@@ -32,14 +30,6 @@ class QuarterlyReport:
     status: str
     reasons: tuple[str, ...]
     tables: tuple[Path, ...]
-
-
-def code_digest() -> str:
-    """sha256 over this package's own sources: the code a figure was rendered by."""
-    total = sha256()
-    for path in sorted([*HERE.rglob("*.py"), *HERE.rglob("*.yml"), *HERE.rglob("templates/*")]):
-        total.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return total.hexdigest()
 
 
 def render(

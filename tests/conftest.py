@@ -53,6 +53,7 @@ SECONDS = {
     "test_run_partial_months.py": 13,
     "test_report_for_readers_of_all_kinds.py": 10,
     "test_recorder_package.py": 13,
+    "test_small_wheel.py": 25,
     "test_refresh_again.py": 60,
     "test_run_months.py": 60,
     "test_run_wheel.py": 55,

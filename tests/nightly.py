@@ -56,6 +56,7 @@ OF_THE_WAREHOUSE = (
 SPARK = (
     *(f"dagster_project/warehouse/{name}.py" for name in OF_THE_WAREHOUSE.split()),
     "dagster_project/base/dbt_project.py",
+    "dagster_project/base/sql.py",
     "dagster_project/election/run_tags.py",
     "dagster_project/landing/deriving/typed_select.py",
     "tests/spark",
@@ -64,7 +65,7 @@ SPARK = (
 )
 # what decides which examples are drawn: a page, the budget or a record changes no draw, so what was seen green stays so
 DRAWN_FROM = (
-    *("connectors", "dagster_project", "dbt", "recorder", "reports", "tests", "requirements", "pyproject.toml"),
+    *("connectors", "dagster_project", "dbt", "recorder", "reports", "verify", "tests", "requirements", "pyproject.toml"),
     *(":(exclude)*.md", ":(exclude)tests/budget.json", ":(exclude)tests/nightly.json"),
 )
 PARTS = {
@@ -152,7 +153,15 @@ PARTS = {
         tests=("tests/bigquery/test_statements_are_googlesql.py",),
         reads=("connectors/gcp", "tests/bigquery", "tests/connectors", "requirements"),
     ),
-    "wheel": Part("the wheel on every Python there is", tests=("tests/run_side/test_run_wheel.py",), takes_turns=True),
+    "wheel": Part(
+        "the wheel on every Python there is, that of auditors alone, and a release made twice",
+        takes_turns=True,
+        tests=(
+            "tests/evidence/test_small_wheel.py",
+            "tests/release/test_release_bytes.py",
+            "tests/run_side/test_run_wheel.py",
+        ),
+    ),
     "spark": Part(
         "a small organisation and each rule of calculation on Apache Spark",
         tests=("tests/spark",),

@@ -13,6 +13,7 @@ from dagster_project import __version__
 
 ROOT = Path(__file__).resolve().parents[1]
 UNBOUNDED = {"cryptography"}  # the reason is beside it
+FOLDERS = (".", "recorder", "verify")
 UPPER = {"<", "<=", "==", "~="}
 
 
@@ -20,17 +21,17 @@ def project(folder: str = ".") -> dict[str, Any]:
     return tomllib.loads((ROOT / folder / "pyproject.toml").read_text())
 
 
-def test_the_version_is_the_newest_heading_of_the_changelog_and_the_recorders_too() -> None:
+def test_the_version_is_the_newest_heading_of_the_changelog_and_that_of_every_package() -> None:
     heading = re.search(r"^## (\S+) \((.+)\)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert heading and __version__ == heading[1] + (".dev0" if heading[2] == "not released" else "")
-    for folder in (".", "recorder"):
+    for folder in FOLDERS:
         path = ROOT / folder / project(folder)["tool"]["hatch"]["version"]["path"]
         assert path.resolve() == ROOT / "dagster_project" / "__init__.py"
 
 
 def test_a_major_version_of_a_dependency_cannot_break_who_installs_the_wheel() -> None:
     of_users = [*project()["project"]["dependencies"]]
-    for folder in (".", "recorder"):
+    for folder in FOLDERS:
         extras = project(folder)["project"]["optional-dependencies"]
         of_users += [line for name, lines in extras.items() if name != "test" for line in lines]
     needed = [Requirement(line) for line in of_users]

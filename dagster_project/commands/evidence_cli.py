@@ -37,14 +37,14 @@ def verify(
     Example: trainledger verify --landing
     """
     from dagster_project.commands.progress import shown
-    from dagster_project.commands.verifying import require_a_subject, tell_findings, verify_landing
+    from dagster_project.commands.verifying import require_a_subject, verify_landing, verify_report
 
     require_a_subject(path, landing, from_landing, is_signature_asked=require_signature or trusted_key is not None)
     if path is not None:
-        from dagster_project.evidence.checking import verify_pack
+        from dagster_project.evidence.findings import tell_findings
 
         with shown() as listener:
-            found = verify_pack(path, trusted_key, require_signature, from_landing, listener)
+            found = verify_report(path, trusted_key, require_signature, from_landing, listener)
         return tell_findings(found, typer.echo, as_json=as_json)
     settings = settings_of(config)
     with shown() as listener:
@@ -95,7 +95,8 @@ def trace(
 
     if (figure is None) == (source_row is None):
         raise UsageError("trace needs one question", remedy="Give either --figure ID or --source-row OBJECT:N.")
-    from dagster_project.evidence.tracing.command import figure_text, opened_trace, trace_figure
+    from dagster_project.evidence.tracing.answer import figure_text
+    from dagster_project.evidence.tracing.command import opened_trace, trace_figure
     from dagster_project.evidence.tracing.source_rows import place_of, row_text, trace_row
     from dagster_project.publishing.digest import plain_text
     from dagster_project.warehouse.home import Home

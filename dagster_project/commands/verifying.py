@@ -4,19 +4,15 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from dagster_project.base.failures import UsageError
+from dagster_project.evidence.findings import Findings
 from dagster_project.landing.land import Landing
 from dagster_project.landing.verifying import Difference
 from dagster_project.settings import Settings
 from dagster_project.warehouse.building import Listener, no_listener
 from dagster_project.warehouse.home import Home
-
-if TYPE_CHECKING:
-    from dagster_project.evidence.checking import Findings
-
-NOT_COMPARED = 3
 
 
 def require_a_subject(path: Path | None, landing: bool, from_landing: str | None, *, is_signature_asked: bool = False) -> None:
@@ -30,26 +26,22 @@ def require_a_subject(path: Path | None, landing: bool, from_landing: str | None
         raise UsageError("--from-landing rebuilds the tables of an issued report", remedy="Give its folder or zip too.")
 
 
-def tell_findings(found: "Findings", tell: Callable[[str], None], *, as_json: bool = False) -> int:
-    """Tell every difference, what cannot be compared here, and how much was compared. Returns the exit code: 0, 1 or 3."""
-    code, report_id = found.exit_code, found.issued.get("report_id")
-    if as_json:
-        differing = {"differences": found.differences, "remarks": found.remarks}
-        tell(json.dumps({"exit_code": code, "report_id": report_id, **found.counts, **differing}, indent=2))
-        return code
-    for text in found.differences:
-        tell(f"differs: {text}")
-    for text in found.remarks:
-        tell(text)
-    if code == NOT_COMPARED and not found.is_partial:
-        tell("Nothing could be compared: the report has no figure with SQL.")
-    elif not found.differences:
-        counts = {"figures": 0, "rendered": 0} | found.counts
-        rebuilt = f"; {counts['rebuilt']} tables rebuilt from the landing" if "rebuilt" in counts else ""
-        report = f"{report_id} is{', as far as it could be compared,' if found.is_partial else ''} as it was issued"
-        files, figures, rendered = (counts[name] for name in ("files", "figures", "rendered"))
-        tell(f"{report}: {files} files, {figures} figures from their SQL, {rendered} files rendered again{rebuilt}.")
-    return code
+def verify_report(
+    path: Path, trusted_key: Path | None, is_signature_required: bool, from_landing: str | None, listener: Listener = no_listener
+) -> Findings:
+    """An issued report against its evidence; where a landing is named, its tables against what that gives too."""
+    from dagster_project.evidence.checking import verify_pack
+
+    def rebuild(folder: Path, issued: dict[str, Any]) -> tuple[list[str], list[str], int]:
+        from dagster_project.evidence.rebuilding import landing_differences
+
+        listener("verify", 1, 1, path.name)
+        return landing_differences(folder, issued, from_landing or "", listener)
+
+    listener("verify", 0, 1, path.name)
+    found = verify_pack(path, trusted_key, is_signature_required, rebuild if from_landing else None)
+    listener("verify", 1, 1, path.name)
+    return found
 
 
 def verify_landing(

@@ -2,15 +2,14 @@
 
 A pack may come from anybody. Its zip is unpacked only if we could have written it, its SQL is asked through the door
 (reports/door.py), and no name in it leads anywhere. Each difference names its file or figure; what cannot be compared here is
-reported, and is none.
+reported, and is none. It stays light: `trainledger-verify` carries it to where no warehouse and no renderer is installed.
 """
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -19,56 +18,38 @@ import duckdb
 
 from dagster_project.base.durable import sha256_of
 from dagster_project.base.failures import UsageError
-from dagster_project.evidence import chain, pack, signing
-from dagster_project.evidence.issuing import ISSUE
+from dagster_project.evidence import chain, layout, signing
+from dagster_project.evidence.findings import Findings
+from dagster_project.evidence.layout import ISSUE, REPORT
 from dagster_project.evidence.manifest import MANIFEST, SIGNATURE, files_below, manifest_differences, opened_pack, read_json
-from dagster_project.evidence.rebuilding import landing_differences
-from dagster_project.publishing.reporting import render_quarter
-from dagster_project.warehouse.building import Listener, no_listener
-from reports.door import Door, DoorError, TooLongError, require_select
+from reports.code import code_digest
+from reports.door import Door, TooLongError, require_select
+from reports.errors import ReportError
 from reports.issue import Issue, Policy
 from reports.page.numbers import plain
 from reports.publication import Publication, opened_door
-from reports.quarterly import code_digest
 from reports.statements import report_statements
 from reports.tracing.figures import IN_SQL
 
 NUMBERS = ("value", "low", "high", "prior_low", "prior_high", "change", "change_ratio", "whole", "prior")  # of a headline figure
-DEPENDS = {".pdf": ("typst", "jinja2", "markupsafe", *pack.FONTS), ".xlsx": ("xlsxwriter",), ".html": ("jinja2", "markupsafe")}
-
-
-@dataclass(slots=True)
-class Findings:
-    """What verification came to: differences, what could not be compared here, and what was compared."""
-
-    differences: list[str] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)
-    counts: dict[str, int] = field(default_factory=dict)
-    issued: dict[str, Any] = field(default_factory=dict)  # issue.json
-    is_partial: bool = False  # a table could not be built again, so it was not compared
-
-    @property
-    def exit_code(self) -> int:
-        """1 where something differs, 3 where not every table, or no figure and no table, could be compared."""
-        compared = self.counts.get("figures", 0) + self.counts.get("rebuilt", 0)
-        return 1 if self.differences else 0 if compared and not self.is_partial else 3
+DEPENDS = {".pdf": ("typst", "jinja2", "markupsafe", *layout.FONTS), ".xlsx": ("xlsxwriter",), ".html": ("jinja2", "markupsafe")}
+# of a pack's folder and its issue.json: tables that differ, tables that cannot be built again, how many were compared
+Rebuild = Callable[[Path, dict[str, Any]], tuple[list[str], list[str], int]]
 
 
 def verify_pack(
     path: Path,
     trusted_key: Path | None = None,
     is_signature_required: bool = False,
-    landing: str | None = None,
-    listener: Listener = no_listener,
+    rebuild: Rebuild | None = None,
 ) -> Findings:
-    """Compare zip, files, signature, chain, figures and rendering; where `landing` is named, also the tables it gives again.
+    """Compare zip, files, signature, chain, figures and rendering; where `rebuild` is given, also the tables that it gives.
 
     A report must be signed if that is required, and by the owner of the trusted public key (PEM) if there is one. Figures are
     asked only of files that match the manifest: damaged Parquet or SQL would only repeat it in other words.
     """
     trusted = signing.trusted_key(trusted_key) if trusted_key else None
     with opened_pack(path) as (folder, zip_differences):
-        listener("verify", 0, 1, path.name)
         found = Findings([*zip_differences, *manifest_differences(folder)], counts={"files": len(files_below(folder))})
         issued = read_json(folder / ISSUE) if (folder / ISSUE).is_file() else None
         found.issued = issued if isinstance(issued, dict) else {}
@@ -76,9 +57,8 @@ def verify_pack(
         found.differences += _chain_differences(path, folder, found)
         if not found.differences:
             _ask_again(folder, found)
-        listener("verify", 1, 1, path.name)
-        if landing and not found.differences:
-            differing, left_out, found.counts["rebuilt"] = landing_differences(folder, found.issued, landing, listener)
+        if rebuild and not found.differences:
+            differing, left_out, found.counts["rebuilt"] = rebuild(folder, found.issued)
             found.differences += differing
             found.remarks += left_out
             found.is_partial = bool(left_out)
@@ -92,7 +72,7 @@ def _ask_again(folder: Path, found: Findings) -> None:
         _check_rendering(folder, found)
     except TooLongError as error:
         found.differences.append(str(error))
-    except (KeyError, TypeError, ValueError, AttributeError, UsageError, DoorError) as error:  # a pack that another program wrote
+    except (KeyError, TypeError, ValueError, AttributeError, UsageError, ReportError) as error:  # another program wrote it
         found.differences.append(f"{ISSUE}: the pack is not as trainledger writes one ({type(error).__name__}: {error})")
 
 
@@ -147,23 +127,23 @@ def _chain_differences(path: Path, folder: Path, found: Findings) -> Iterator[st
 
 def _check_figures(folder: Path, found: Findings) -> None:
     """Ask every table and headline figure again, of the pack's Parquet and by the pack's own SQL."""
-    record = read_json(folder / "report" / "report.json")
-    if (folder / "load.sql").read_text() != pack.load_sql(folder):
+    record = read_json(folder / "report" / REPORT)
+    if (folder / "load.sql").read_text() != layout.load_sql(folder):
         found.differences.append("load.sql: it is not what loads the pack's tables")
     data = folder / "data"
     with opened_door(data) as (connection, door), opened_door(data, is_empty=True) as (_, door_of_nothing):
-        for item in pack.asked_items(record):
-            written = (folder / "sql" / f"{pack.query_name(item)}.sql").read_text()
+        for item in layout.asked_items(record):
+            written = (folder / "sql" / f"{layout.query_name(item)}.sql").read_text()
             if written.rstrip("\n;") != item["sql"].rstrip("\n;"):
                 what = f"it is not the SQL that report.json gives for {item['id']}"
-                found.differences.append(f"sql/{pack.query_name(item)}.sql: {what}")
+                found.differences.append(f"sql/{layout.query_name(item)}.sql: {what}")
             with _asking(item["id"], found):
                 found.differences += _other_values(door, door_of_nothing, item)
             figures = sum(len(row["values"]) for row in item["rows"]) if "rows" in item else 1
             found.counts["figures"] = found.counts.get("figures", 0) + figures
         for model, statement in report_statements(Publication(connection, door)).items():
-            with _asking(f"model {pack.file_name(model)}", found):
-                found.differences += _other_model(connection, door, pack.file_name(model), statement)
+            with _asking(f"model {layout.file_name(model)}", found):
+                found.differences += _other_model(connection, door, layout.file_name(model), statement)
 
 
 @contextmanager
@@ -173,7 +153,7 @@ def _asking(what: str, found: Findings) -> Iterator[None]:
         yield
     except TooLongError as error:
         raise TooLongError(f"{what}: {error} No more of the pack's SQL is asked.") from None
-    except (duckdb.Error, DoorError) as error:
+    except (duckdb.Error, ReportError) as error:
         found.differences.append(f"{what}: its SQL cannot be run on the pack's tables ({str(error).splitlines()[0]})")
 
 
@@ -212,17 +192,23 @@ def _other_values(door: Door, door_of_nothing: Door, item: dict[str, Any]) -> It
 
 def _check_rendering(folder: Path, found: Findings) -> None:
     """Render the report again from the pack's tables, byte for byte, where the code and libraries that did it are here."""
-    issued, record = found.issued, read_json(folder / "report" / "report.json")
+    issued, record = found.issued, read_json(folder / "report" / REPORT)
     if record["report_code_sha256"] != code_digest():
         what = "The report was rendered by another version of the code than is installed"
         found.remarks.append(f"{what}: figures are compared, its bytes are not.")
         return
-    installed = pack.renderers()
+    installed = layout.renderers()
+    if missing := [name for name in layout.RENDERERS if name not in installed]:
+        what = f"Rendering: not asked for, as {', '.join(missing)} are not installed (trainledger-verify[rendering] has them)"
+        found.remarks.append(f"{what}: that the pages show these figures is not compared.")
+        return
+    from reports.quarterly import render
+
     others = {name for name, version in issued["renderers"].items() if installed.get(name) != version}
     with tempfile.TemporaryDirectory(prefix="trainledger-render-") as scratch:
-        printed = issued["quarter"], issued["organisation"], issued["status_note"]
         policy, issue = Policy.of(issued["policy"]), Issue.of(issued)
-        render_quarter(folder / "data", Path(scratch), *printed, policy=policy, issue=issue)
+        quarter, organisation, note = issued["quarter"], issued["organisation"], issued["status_note"]
+        render(folder / "data", quarter, Path(scratch), organisation=organisation, status_note=note, policy=policy, issue=issue)
         again, was = Path(scratch) / issued["quarter"], folder / "report"
         for name in sorted({*files_below(again), *files_below(was)}):
             if found_others := ", ".join(sorted(others.intersection(DEPENDS.get(Path(name).suffix, ())))):

@@ -19,6 +19,7 @@ from dagster_project.base.failures import GateError, UsageError
 from dagster_project.election.winners import View
 from dagster_project.evidence import chain, pack, signing
 from dagster_project.evidence.crate import write_crate
+from dagster_project.evidence.layout import ISSUE, renderers
 from dagster_project.evidence.manifest import MANIFEST, SIGNATURE, canonical, manifest_bytes, read_json, write_zip
 from dagster_project.publishing.reporting import policy_of, render_quarter
 from dagster_project.settings import Settings
@@ -27,7 +28,6 @@ from dagster_project.warehouse.site import Site
 from reports.issue import Issue
 from reports.publication import open_folder
 
-ISSUE = "issue.json"
 IN_THE_LINE = ("report_id", "quarter", "status", "issued_at", "prepared_by", "approver", "supersedes")  # of issue.json
 MOST_RETAINED = ("bill", "carbon")  # facts of which retention removes deliveries; a line cites those it must keep
 
@@ -148,7 +148,7 @@ def _write(
         | {"started_at": f"{started.isoformat()}Z"},
         "rules": asdict(settings.rules),
         "sources": [source.model_dump(mode="json", include=kept) for source in settings.sources],
-        "renderers": pack.renderers(),
+        "renderers": renderers(),
     }
     (folder / ISSUE).write_bytes(canonical(issue))
     pack.write_validations(folder, named, home.landing, home.sources)

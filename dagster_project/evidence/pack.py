@@ -14,8 +14,7 @@ The same publication gives the same bytes. Who may issue, and where a pack goes,
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,12 +22,13 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from dagster_project.base.dbt_project import project_folder
+from dagster_project.base.sql import literal, quoted
 from dagster_project.election.winners import Name, name_of
+from dagster_project.evidence.layout import asked_items, file_name, load_sql, query_name
 from dagster_project.evidence.manifest import canonical
 from dagster_project.landing.deriving.contents import JUDGED
 from dagster_project.landing.judging.judge import Candidate, judge
 from dagster_project.landing.records import safe_name
-from dagster_project.publishing.digest import literal, quoted
 from dagster_project.publishing.parts import LINK
 from dagster_project.warehouse import statements
 from reports.statements import report_statements
@@ -40,9 +40,6 @@ if TYPE_CHECKING:
 
 SCHEMAS = ("marts", "ops")
 PARQUET = "(format parquet, compression zstd, row_group_size 122880, use_tmp_file false)"
-FONTS = ("fontpkg-noto-sans", "justmytype-intl-rtl", "noto-cjk-sans-otc", "fonttools")
-RENDERERS = ("duckdb", "jinja2", "markupsafe", "typst", "xlsxwriter", *FONTS)  # whose version a rendering can depend on
-SAFE = re.compile(r"[^A-Za-z0-9_.-]")
 
 
 def write_data(published_file: Path, folder: Path) -> None:
@@ -92,48 +89,6 @@ def write_queries(pack: Path, record: Mapping[str, Any], publication: Publicatio
         (sql / f"model-{file_name(model)}.sql").write_text(f"{statement}\n;\n")
 
 
-def load_sql(pack: Path) -> str:
-    """The statements that make the Parquet of a pack its tables again, in the pack's own folder."""
-    files = sorted((pack / "data").rglob("*.parquet"))
-    views = (
-        f"create view {file.parent.name}.{quoted(file.stem)} as from read_parquet('{file.relative_to(pack).as_posix()}');"
-        for file in files
-    )
-    schemas = sorted({file.parent.name for file in files})
-    return "\n".join(["set TimeZone = 'UTC';", *(f"create schema {schema};" for schema in schemas), *views]) + "\n"
-
-
-def asked_items(record: Any) -> Iterator[dict[str, Any]]:
-    """Every table that has rows, and every headline figure with an answer: what of a report.json has SQL to be asked again."""
-    if isinstance(record, dict):
-        if isinstance(record.get("sql"), str) and isinstance(record.get("id"), str) and ("rows" in record or "value" in record):
-            yield record
-        for value in record.values():
-            yield from asked_items(value)
-    elif isinstance(record, list):
-        for value in record:
-            yield from asked_items(value)
-
-
-def query_name(item: Mapping[str, Any]) -> str:
-    """The file of a query: a table's id, or that of a headline figure without its quarter."""
-    return file_name(item["id"] if "rows" in item else f"figure-{item['id'].rpartition('/')[2]}")
-
-
-def file_name(text: str) -> str:
-    """A name that is one everywhere."""
-    return SAFE.sub("-", text)[:120]
-
-
-def renderers() -> dict[str, str]:
-    """Versions of the libraries that a rendering can depend on, as far as they are installed."""
-    found = {}
-    for name in RENDERERS:
-        with suppress(metadata.PackageNotFoundError):
-            found[name] = metadata.version(name)
-    return found
-
-
 def write_code(folder: Path, code_version: str, report_code: str) -> None:
     """Which code ran: its hashes, the locked versions where this is a checkout, and the versions that are installed."""
     folder.mkdir()
@@ -175,9 +130,9 @@ README = """\
 
 {organisation}, {quarter}, {status}; issued {issued_at}, prepared by {prepared_by}, approved by {approver}.
 
-One command compares every file, works out every figure again and renders the report byte for byte:
+One command compares every file, works out every figure again and, where what renders is installed, the report byte for byte:
 
-    trainledger verify .
+    trainledger verify .           # or, for auditors, from its small wheel: trainledger-verify .
 
 Without our code: DuckDB alone, in this folder. `figure-*.sql` are the headline figures, the others the tables of the report.
 

@@ -30,7 +30,8 @@ from dagster_project.election.election import Election, elect
 from dagster_project.election.units import SHARED, fingerprints
 from dagster_project.election.winners import View
 from dagster_project.evidence import chain
-from dagster_project.evidence.issuing import ISSUE, current_publication
+from dagster_project.evidence.issuing import current_publication
+from dagster_project.evidence.layout import ISSUE
 from dagster_project.evidence.manifest import manifest_differences, read_json
 from dagster_project.evidence.pack import named_in
 from dagster_project.evidence.rebuilding import build_tables, other_seeds, view_of
@@ -40,9 +41,9 @@ from dagster_project.settings import Settings
 from dagster_project.warehouse.building import Listener
 from dagster_project.warehouse.home import Home
 from dagster_project.warehouse.site import Site
+from reports.code import code_digest
 from reports.publication import Publication, open_folder, open_publication
 from reports.quarter import Quarter
-from reports.quarterly import code_digest
 from reports.sections.headlines import headline_figures
 from reports.sections.restatements import CAUSES, decision
 

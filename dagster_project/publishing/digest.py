@@ -15,10 +15,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from dagster_project.landing.deriving.typed_select import literal as literal
-from dagster_project.landing.deriving.typed_select import quoted as quoted
+from dagster_project.base.sql import literal as literal
+from dagster_project.base.sql import quoted as quoted
+from dagster_project.base.sql import rows_by_name as rows_by_name
 
 if TYPE_CHECKING:
     import duckdb
@@ -43,12 +44,6 @@ def plain_text(value: object) -> str:
     if isinstance(value, Decimal):
         return format(value, "f")
     return value.isoformat() if isinstance(value, date | datetime) else str(value)
-
-
-def rows_by_name(cursor: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
-    """The rows of an answer, each with its columns by name."""
-    names = [column[0] for column in cursor.description]
-    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
 
 def _text_of(name: str, data_type: str) -> str:

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dagster_project.base.failures import GateError
-from dagster_project.publishing.digest import MONTH, literal, quoted
+from dagster_project.base.sql import CELL
+from dagster_project.publishing.digest import literal, quoted
 from dagster_project.publishing.last import Last, condition_of, in_order
 from dagster_project.publishing.parts import Parts
 from dagster_project.publishing.tables import PublishedTable
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
 
     from dagster_project.publishing.digest import TableDigest
 
-# a cell in twelve characters, as the macro charge_group_id writes it
-CELL_COLUMNS = ("source_name", "provider_name", "payer_account_id", "sub_account_id", "service_code", "region_id", MONTH)
-CELL = "substr(md5(" + " || '|' || ".join(f"cast({name} as varchar)" for name in CELL_COLUMNS) + "), 1, 12)"
 SUMS = "cast(sum(billed_cost) as decimal(38, 12)), cast(sum(effective_cost) as decimal(38, 12))"
 KINDS = {
     "fct_run_cell_costs": "training_run_id, attribution_rule, null as reason",

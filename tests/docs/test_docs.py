@@ -118,6 +118,16 @@ def test_every_example_query_is_listed_and_shows_what_it_answers() -> None:
         assert text.count(";") == 1 and text.rstrip().endswith(";"), f"{path.name} is one statement"
 
 
+def test_no_page_installs_from_an_index_what_no_index_has() -> None:
+    """Goes with the first release that an index has; until then a stranger could take the name."""
+    by_name = re.compile(r"\binstall\b[^\n`]*[ '\"]trainledger(?:-\w+)?(?:\[[\w,]+\])?(?=[\s'\"`=<>~]|$)", re.MULTILINE)
+    pages = [*PAGES, *(ROOT / folder / "README.md" for folder in ("benchmarks", "recorder", "verify"))]
+    assert by_name.search("pip install -q 'trainledger-verify[rendering]'") and by_name.search("pipx install trainledger")
+    assert not by_name.search("pip install 'dist/wheels/trainledger_verify-1.0-py3-none-any.whl[rendering]'")
+    found = {named(page): by_name.findall(page.read_text(encoding="utf-8")) for page in pages}
+    assert not {page: texts for page, texts in found.items() if texts}
+
+
 def test_the_changelog_shows_how_numbers_move_in_every_version() -> None:
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     versions = re.split(r"^## ", text, flags=re.MULTILINE)[1:]

@@ -10,8 +10,9 @@ import duckdb
 import pytest
 
 from dagster_project.base.failures import GateError
+from dagster_project.base.sql import CELL, CELL_COLUMNS
 from dagster_project.publishing.digest import TableDigest
-from dagster_project.publishing.month_files import CELL, CELL_COLUMNS, write_files
+from dagster_project.publishing.month_files import write_files
 from dagster_project.publishing.parts import LINK, Parts
 from dagster_project.publishing.tables import PublishedTable
 

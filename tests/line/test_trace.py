@@ -12,8 +12,7 @@ import pytest
 
 from dagster_project.base.failures import GateError
 from dagster_project.evidence.tracing import origins
-from dagster_project.evidence.tracing.behind import Trace
-from dagster_project.evidence.tracing.command import opened_trace, report_of
+from dagster_project.evidence.tracing.command import Trace, opened_trace, report_of
 from dagster_project.evidence.tracing.source_rows import trace_row
 from dagster_project.settings import load_settings
 from dagster_project.warehouse.home import Home

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import typing
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -75,9 +76,11 @@ def installed(wheels: Path, name: str, python: str, folder: Path, *options: str)
 
 
 @pytest.mark.slow
-def test_make_wheels_puts_both_packages_into_one_folder_and_each_can_be_installed_alone(wheels: Path, tmp_path: Path) -> None:
-    assert sorted(path.name.partition("-")[0] for path in wheels.iterdir()) == ["trainledger", "trainledger_recorder"]
-    assert len({path.name.split("-")[1] for path in wheels.iterdir()}) == 1, "both have one version"
+def test_make_wheels_puts_all_packages_into_one_folder_and_each_can_be_installed_alone(wheels: Path, tmp_path: Path) -> None:
+    files = {path.name.partition("-")[0]: {*zipfile.ZipFile(path).namelist()} for path in wheels.iterdir()}
+    assert sorted(files) == ["trainledger", "trainledger_recorder", "trainledger_verify"]
+    assert len({path.name.split("-")[1] for path in wheels.iterdir()}) == 1, "all have one version"
+    assert not files["trainledger"] & files["trainledger_verify"], "removing one leaves the other whole"
     main = installed(wheels, "trainledger", sys.executable, tmp_path / "main", "--no-deps")
     own = installed(wheels, "trainledger-recorder", sys.executable, tmp_path / "recorder")
     names = {path.name for path in MODULES}

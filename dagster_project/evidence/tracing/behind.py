@@ -6,13 +6,13 @@ tables that its statement reads.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
-from dagster_project.evidence.tracing import facts
-from dagster_project.evidence.tracing.landed import Landed
-from dagster_project.publishing.month_files import CELL_COLUMNS
-from dagster_project.warehouse.home import Home
+from dagster_project.base.sql import CELL_COLUMNS
+from dagster_project.evidence.tracing import published
+from dagster_project.evidence.tracing.published import Origins, Rows
 from reports.quarter import Quarter
 from reports.tracing.proof import Prover, RowSet, narrowest
 
@@ -64,29 +64,18 @@ SEEDS = {  # of a dimension that is a seed: its file, and the columns by which a
     "dim_datapoints": ("dim_datapoints", ("framework", "datapoint_id")),
     "dim_accelerator_sources": ("accelerator_sources", ("accelerator_source_id",)),
 }
-WAYS = {  # from rows of a table to what is landed
-    "fct_run_cell_costs": facts.add_cell_costs,
-    "fct_residual_costs": facts.add_cell_costs,
-    "fct_run_cell_emissions": facts.add_carbon_rows,
-    "fct_residual_emissions": facts.add_carbon_rows,
-    "fct_training_run_energy": facts.add_energy,
-    "fct_power_calibration": facts.add_readings,
-    "fct_reconciliation": facts.add_reconciled,
-    "fct_telemetry_matches": facts.add_samples,
-    "fct_run_conflicts": facts.add_runs,
-    "fct_quarantine": facts.add_quarantined,
-    "dim_training_runs": facts.add_runs,
-}
+Found = TypeVar("Found", bound=Origins)
 
 
 @dataclass(frozen=True)
-class Trace:
-    """An open publication with its landing, for one question."""
+class Walk(Generic[Found]):
+    """From rows of an open publication down to its origins, each by the way of its table."""
 
-    home: Home
     prover: Prover
-    landed: Landed
+    origins: Found
     report_statements: dict[str, str]
+    ways: Mapping[str, Callable[[Found, str, Rows], None]]
+    add_seed_rows: Callable[[Found, str, str, str], None]  # of which table, the seed, which of its rows
 
     def follow(self, sets: Iterable[RowSet], quarter: Quarter | None = None) -> None:
         """Add what is behind these rows to the origins; `quarter`: of the figure that is asked about."""
@@ -97,21 +86,21 @@ class Trace:
                 if table in self.report_statements:
                     self.follow(narrowest(self.prover, self.report_statements[table], rows, quarter), quarter)
                 elif schema == "ops":
-                    facts.add_operations(self.landed, table, rows)
+                    published.add_operations(self.origins, table, rows)
                 else:
                     self._follow(table, table, rows)
 
-    def _follow(self, of_table: str, table: str, rows: facts.Rows) -> None:
+    def _follow(self, of_table: str, table: str, rows: Rows) -> None:
         """Rows of a table, reported as behind `of_table`: what is behind them and behind the rows they are made of."""
-        if not self.landed.connection.execute(f"select 1 from {rows} limit 1").fetchone():
+        if not self.origins.connection.execute(f"select 1 from {rows} limit 1").fetchone():
             return
         if table in SEEDS:
             seed, names = SEEDS[table]
             key = ", ".join(f"cast({name} as varchar)" for name in names)
-            facts.add_seed_rows(self.landed, table, seed, f"({', '.join(names)}) in (select ({key}) from {rows})")
-        elif table in WAYS:
-            WAYS[table](self.landed, of_table, rows)
+            self.add_seed_rows(self.origins, table, seed, f"({', '.join(names)}) in (select ({key}) from {rows})")
+        elif table in self.ways:
+            self.ways[table](self.origins, of_table, rows)
         elif table not in MADE_OF:
-            facts.add_deliveries(self.landed, of_table, rows)
+            published.add_deliveries(self.origins, of_table, rows)
         for other, found in MADE_OF.get(table, {}).items():
             self._follow(of_table, other, f"(from published.marts.{other} {found.format(rows=rows)})")

@@ -7,11 +7,17 @@ from __future__ import annotations
 
 from dagster_project.base.dbt_project import project_folder
 from dagster_project.base.kinds import KINDS, built_kinds
+from dagster_project.base.sql import literal
 from dagster_project.evidence.tracing.landed import Landed, facts_of
-from dagster_project.publishing.digest import literal
-from dagster_project.publishing.month_files import CELL as COST_CELL
+from dagster_project.evidence.tracing.published import (
+    Rows,
+    add_deliveries,
+    add_quarantined,
+    columns_of,
+    seeds_of_energy,
+    take_groups,
+)
 
-Rows = str  # a query that gives the rows, over `published.marts`
 CELL = "source_name, payer_account_id, sub_account_id, service_code, region_id, usage_month, provider_model_version"
 MASS = "provider_total_location_based_kgco2e"
 ALIASES = "stg_training_runs__aliases"
@@ -20,27 +26,11 @@ STAGED = {"AWS": "stg_aws_carbon__emissions", "Google Cloud": "stg_gcp_carbon__e
 HOST = "coalesce(here.host_id, '')"
 RUN_KEY = "coalesce(substr(regexp_replace(lower(here.run_key), '[^a-z0-9_-]', '-', 'g'), 1, 63), '')"
 RECORD_RUN = "substr(regexp_replace(lower(recorded_id), '[^a-z0-9_-]', '-', 'g'), 1, 63)"
-DELIVERY = """source_name, partition as object, content_hash as delivery_content_hash, rows as row_count,
-    'published ' || published_at as detail"""
-OF_CELLS = ("training_run_id", "attribution_rule", "reason")  # whose part of a cell a group of the bill is
-
-
-def _columns(landed: Landed, rows: Rows) -> list[str]:
-    return [name for name, *_ in landed.connection.execute(f"describe select * from {rows}").fetchall()]
 
 
 def add_cell_costs(landed: Landed, of_table: str, rows: Rows) -> None:
-    """The groups of the bill that were attributed to these cells of a run, or of a residual with a reason."""
-    own = ("training_run_id", "attribution_rule") if "training_run_id" in _columns(landed, rows) else ("reason",)
-    landed.connection.execute(f"""create or replace temp table groups as
-        select attributions.* from attributions
-        semi join (select *, {COST_CELL} as cell from {rows}) as cells
-            on attributions.source_name = cells.source_name and attributions.usage_month = cells.usage_month
-            and substr(attributions.charge_group_id, 1, 12) = cells.cell
-            and attributions.billing_currency = cells.billing_currency
-            and attributions.cost_component = cells.cost_component
-            and {" and ".join(f"coalesce(attributions.{name}, '') = coalesce(cells.{name}, '')" for name in own)}
-        where {" and ".join(f"coalesce({name}, '') = ''" for name in OF_CELLS if name not in own)}""")
+    """The bill rows of the groups that were attributed to these cells of a run, or of a residual with a reason."""
+    take_groups(landed, rows)
     landed.add_bill_rows(of_table)
 
 
@@ -158,12 +148,8 @@ def add_energy(landed: Landed, of_table: str, rows: Rows) -> None:
     """The records and samples of these runs and months, and the seeds of power and PUE that their energy is worked out with."""
     add_records(landed, of_table, rows)
     add_samples(landed, of_table, rows)
-    used = "in (select {0} from published.marts.dim_training_runs semi join runs using (training_run_id))"
-    found_by = {"accelerator_power": "accelerator_type", "host_power": "accelerator_type", "it_overhead": "provider_name"}
-    for seed, name in found_by.items():
-        add_seed_rows(landed, of_table, seed, f"{name} {used.format(name)}")
-    is_named = "starts_with(energy.pue_source, concat(seed.source, ', ', seed.data_year, ', ', seed.region_id))"
-    add_seed_rows(landed, of_table, "pue", f"exists (select 1 from {rows} as energy where {is_named})")
+    for seed, condition in seeds_of_energy(rows).items():
+        add_seed_rows(landed, of_table, seed, condition)
 
 
 def add_readings(landed: Landed, of_table: str, rows: Rows) -> None:
@@ -184,44 +170,29 @@ def add_reconciled(landed: Landed, of_table: str, rows: Rows) -> None:
     add_deliveries(landed, of_table, f"(from {rows} where method <> 'conservation')")
 
 
-def add_quarantined(landed: Landed, of_table: str, rows: Rows) -> None:
-    """The places that are in quarantine or doubted."""
-    held = f"""select source_name, source_object as object, row_number as first_row, 1 as row_count, reason,
-            concat_ws(' ', 'quarantined:', column_name, value, remedy) as detail from {rows}"""
-    landed.add("record", of_table, held)
-
-
-def add_operations(landed: Landed, of_table: str, rows: Rows) -> None:
-    """Rows of schema ops: deliveries, or what a build states of itself."""
-    if of_table == "dim_deliveries":
-        landed.add("delivery", of_table, f"select {DELIVERY} from {rows}")
-    else:
-        what = f"'ops' as source_name, 'ops.{of_table}' as object, count(*) as row_count"
-        landed.add("build", of_table, f"select {what} from {rows}")
-
-
-def add_deliveries(landed: Landed, of_table: str, rows: Rows) -> None:
-    """The deliveries of the rows' sources and months; of rows that name no source, the bills of their months."""
-    on = {
-        "source_name": "deliveries.source_name = of_rows.source_name",
-        "provider_name": "(deliveries.provider_name = of_rows.provider_name or deliveries.provider_name is null)",
-        "usage_month": "(left(deliveries.partition, 7) = strftime(of_rows.usage_month, '%Y-%m')"
-        " or not regexp_matches(deliveries.partition, '^[0-9]{4}-'))",
-    }
-    columns = _columns(landed, rows)
-    same = " and ".join(condition for name, condition in on.items() if name in columns) or "true"
-    elected = "(from published.ops.dim_deliveries where is_elected) as deliveries"
-    landed.add("delivery", of_table, f"select {DELIVERY} from {elected} semi join {rows} as of_rows on {same}")
-
-
 def add_seed_rows(landed: Landed, of_table: str, seed: str, condition: str = "true") -> None:
     """Rows of a seed (in the condition `seed`, all text), numbered from 1 after its header, with what they state of a source."""
     file = literal(str(project_folder() / "seeds" / f"{seed}.csv"))
     text = f"read_csv({file}, all_varchar = true, header = true, delim = ',', quote = '\"')"
-    names = _columns(landed, text)
+    names = columns_of(landed, text)
     sources = [f"'{name} ' || {name}" for name in ("source", "source_date", "confidence", "licence") if name in names]
     rows = f"""select 'seeds' as source_name, 'dbt/seeds/{seed}.csv' as object, number as first_row,
             concat_ws(', ', {", ".join(names[:4])}) || '; ' || concat_ws('; ', {", ".join(sources) or "null"}) as detail
         from (select row_number() over () as number, * from {text}) as seed
         where {condition}"""
     landed.add("seed", of_table, rows)
+
+
+WAYS = {  # from rows of a table to what is landed
+    "fct_run_cell_costs": add_cell_costs,
+    "fct_residual_costs": add_cell_costs,
+    "fct_run_cell_emissions": add_carbon_rows,
+    "fct_residual_emissions": add_carbon_rows,
+    "fct_training_run_energy": add_energy,
+    "fct_power_calibration": add_readings,
+    "fct_reconciliation": add_reconciled,
+    "fct_telemetry_matches": add_samples,
+    "fct_run_conflicts": add_runs,
+    "fct_quarantine": add_quarantined,
+    "dim_training_runs": add_runs,
+}

@@ -15,15 +15,15 @@ import duckdb
 
 from dagster_project.base.failures import GateError, SourceError
 from dagster_project.base.kinds import KINDS, Descriptor, Kind, built_kinds
+from dagster_project.base.sql import literal, rows_by_name
 from dagster_project.election.winners import Elected
 from dagster_project.evidence.tracing import origins
+from dagster_project.evidence.tracing.published import GROUP
 from dagster_project.landing.records import Generation
-from dagster_project.publishing.digest import literal, rows_by_name
 from dagster_project.warehouse import modelling
 from dagster_project.warehouse.home import Home
 from dagster_project.warehouse.raw import show_rows
 
-ID = r"^[0-9a-f]{12}\|(.*)\|([0-9]+)(\|promotion|\|rounding)?$"
 AWS_LINES = "stg_aws_cur__line_items"
 GROUPS = "int_aws_line_groups"  # of its text two parts are taken: the columns that make a group, and the sum of its costs
 KEYS_BEGIN, KEYS_END = "line_groups as (\n    select\n", "-- the first row of a group gives it its name"
@@ -142,9 +142,9 @@ class Landed:
         listed = ", ".join(literal(one) for one in hashes)
         of_month = f"source_name = {literal(source)} and usage_month = date '{month}'"
         self.connection.execute(f"""create or replace temp table known as
-            select charge_group_id, regexp_extract(charge_group_id, '{ID}', 1) as object,
-                cast(regexp_extract(charge_group_id, '{ID}', 2) as bigint) as row_number,
-                regexp_extract(charge_group_id, '{ID}', 3) as what, delivery_content_hash, max(row_count) as row_count,
+            select charge_group_id, regexp_extract(charge_group_id, '{GROUP}', 1) as object,
+                cast(regexp_extract(charge_group_id, '{GROUP}', 2) as bigint) as row_number,
+                regexp_extract(charge_group_id, '{GROUP}', 3) as what, delivery_content_hash, max(row_count) as row_count,
                 sum(billed_cost) as billed_cost
             from attributions where {of_month} and delivery_content_hash in ({listed}) group by all""")
         self.connection.execute(f"""create or replace temp table asked as
@@ -218,7 +218,7 @@ class Landed:
             named_by = "select first_object, first_row from keyed where object = ? and row_number = ?"
             first = self.connection.execute(named_by, first).fetchone() or first
         sql = f"""select distinct charge_group_id from attributions where source_name = ? and delivery_content_hash = ?
-                and regexp_extract(charge_group_id, '{ID}', 1) = ? and regexp_extract(charge_group_id, '{ID}', 2) = ?
+                and regexp_extract(charge_group_id, '{GROUP}', 1) = ? and regexp_extract(charge_group_id, '{GROUP}', 2) = ?
             order by all"""
         found = self.connection.execute(sql, [generation.source, generation.content_hash, first[0], str(first[1])])
         return [group for (group,) in found.fetchall()]

@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 
 from dagster_project.base.failures import UsageError, writing_to
-from dagster_project.publishing.digest import literal, rows_by_name
+from dagster_project.base.sql import literal, rows_by_name
 
 COLUMNS = {
     "kind": "varchar",  # bill, carbon, record, sample, seed, delivery, build

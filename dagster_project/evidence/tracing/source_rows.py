@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 from dagster_project.base.failures import UsageError
+from dagster_project.base.sql import CELL, literal
 from dagster_project.evidence.tracing import facts
-from dagster_project.evidence.tracing.behind import Trace
-from dagster_project.evidence.tracing.command import SHOWN
+from dagster_project.evidence.tracing.answer import SHOWN
+from dagster_project.evidence.tracing.command import Trace
 from dagster_project.evidence.tracing.landed import Landed, facts_of
 from dagster_project.landing.records import Generation
-from dagster_project.publishing.digest import literal, plain_text
-from dagster_project.publishing.month_files import CELL
+from dagster_project.publishing.digest import plain_text
 from dagster_project.warehouse.building import Listener, no_listener
 from reports.tracing.figures import read_report
 from reports.tracing.influence import changed_figures, without

@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from connectors.formats.schema import Schema
+from dagster_project.base.sql import literal as literal
+from dagster_project.base.sql import quoted as quoted
 
 SQL_TYPES = {
     "Text": "VARCHAR",
@@ -21,16 +23,6 @@ SQL_TYPES = {
 EMPTY_MAP = "MAP(CAST([] AS VARCHAR[]), CAST([] AS VARCHAR[]))"
 TEXT_SUFFIX = "__text"
 Read = Callable[[list[str]], str]  # Parquet files -> what a SELECT of them is FROM
-
-
-def quoted(name: str) -> str:
-    """An identifier."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def literal(value: str | None) -> str:
-    """A text literal, or NULL."""
-    return "NULL" if value is None else "'" + value.replace("'", "''") + "'"
 
 
 def read_parquet(paths: Iterable[str]) -> str:

@@ -1,0 +1,49 @@
+"""What the verification of an issued report came to, in lines or as JSON, and the exit code."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+NOT_COMPARED = 3
+
+
+@dataclass(slots=True)
+class Findings:
+    """What verification came to: differences, what could not be compared here, and what was compared."""
+
+    differences: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+    issued: dict[str, Any] = field(default_factory=dict)  # issue.json
+    is_partial: bool = False  # a table could not be built again, so it was not compared
+
+    @property
+    def exit_code(self) -> int:
+        """1 where something differs, 3 where not every table, or no figure and no table, could be compared."""
+        compared = self.counts.get("figures", 0) + self.counts.get("rebuilt", 0)
+        return 1 if self.differences else 0 if compared and not self.is_partial else NOT_COMPARED
+
+
+def tell_findings(found: Findings, tell: Callable[[str], None], *, as_json: bool = False) -> int:
+    """Tell every difference, what cannot be compared here, and how much was compared. Returns the exit code: 0, 1 or 3."""
+    code, report_id = found.exit_code, found.issued.get("report_id")
+    if as_json:
+        differing = {"differences": found.differences, "remarks": found.remarks}
+        tell(json.dumps({"exit_code": code, "report_id": report_id, **found.counts, **differing}, indent=2))
+        return code
+    for text in found.differences:
+        tell(f"differs: {text}")
+    for text in found.remarks:
+        tell(text)
+    if code == NOT_COMPARED and not found.is_partial:
+        tell("Nothing could be compared: the report has no figure with SQL.")
+    elif not found.differences:
+        counts = {"figures": 0, "rendered": 0} | found.counts
+        rebuilt = f"; {counts['rebuilt']} tables rebuilt from the landing" if "rebuilt" in counts else ""
+        report = f"{report_id} is{', as far as it could be compared,' if found.is_partial else ''} as it was issued"
+        files, figures, rendered = (counts[name] for name in ("files", "figures", "rendered"))
+        tell(f"{report}: {files} files, {figures} figures from their SQL, {rendered} files rendered again{rebuilt}.")
+    return code

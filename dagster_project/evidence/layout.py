@@ -1,0 +1,63 @@
+"""What the files of an evidence pack are named, which queries of its report they hold, and what its rendering depends on.
+
+For who writes a pack and for who verifies one, also where no warehouse is installed: nothing of a home is known here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from dagster_project.base.sql import quoted
+
+ISSUE = "issue.json"
+REPORT = "report.json"
+FONTS = ("fontpkg-noto-sans", "justmytype-intl-rtl", "noto-cjk-sans-otc", "fonttools")
+RENDERERS = ("duckdb", "jinja2", "markupsafe", "typst", "xlsxwriter", *FONTS)  # whose version a rendering can depend on
+SAFE = re.compile(r"[^A-Za-z0-9_.-]")
+
+
+def load_sql(pack: Path) -> str:
+    """The statements that make the Parquet of a pack its tables again, in the pack's own folder."""
+    files = sorted((pack / "data").rglob("*.parquet"))
+    views = (
+        f"create view {file.parent.name}.{quoted(file.stem)} as from read_parquet('{file.relative_to(pack).as_posix()}');"
+        for file in files
+    )
+    schemas = sorted({file.parent.name for file in files})
+    return "\n".join(["set TimeZone = 'UTC';", *(f"create schema {schema};" for schema in schemas), *views]) + "\n"
+
+
+def asked_items(record: Any) -> Iterator[dict[str, Any]]:
+    """Every table that has rows, and every headline figure with an answer: what of a report.json has SQL to be asked again."""
+    if isinstance(record, dict):
+        if isinstance(record.get("sql"), str) and isinstance(record.get("id"), str) and ("rows" in record or "value" in record):
+            yield record
+        for value in record.values():
+            yield from asked_items(value)
+    elif isinstance(record, list):
+        for value in record:
+            yield from asked_items(value)
+
+
+def query_name(item: Mapping[str, Any]) -> str:
+    """The file of a query: a table's id, or that of a headline figure without its quarter."""
+    return file_name(item["id"] if "rows" in item else f"figure-{item['id'].rpartition('/')[2]}")
+
+
+def file_name(text: str) -> str:
+    """A name that is one everywhere."""
+    return SAFE.sub("-", text)[:120]
+
+
+def renderers() -> dict[str, str]:
+    """Versions of the libraries that a rendering can depend on, as far as they are installed."""
+    found = {}
+    for name in RENDERERS:
+        with suppress(metadata.PackageNotFoundError):
+            found[name] = metadata.version(name)
+    return found

@@ -1,0 +1,1 @@
+"""A release: what must agree before there is one, and what it consists of."""
