@@ -1,7 +1,7 @@
 """The providers' side as code: the folders `deploy/aws` and `deploy/google` with a user's own names filled in.
 
-In a checkout they are beside this package, in an installed wheel package data of the same content. What is filled in are the values
-`${name}` of JSON, tfvars and shell; Terraform reads its own. A file that is there is never overwritten.
+In a checkout they are beside this package, in an installed wheel package data of the same content. What is filled in are the
+values `${name}` of JSON, tfvars and shell; Terraform reads its own. A file that is there is never overwritten.
 """
 
 import re
@@ -35,12 +35,14 @@ VALUES: dict[str, dict[str, tuple[str, str]]] = {
 
 
 def values_of(provider: str, given: Mapping[str, str | None]) -> dict[str, str]:
-    """All values of a provider: those that are given, else placeholders. They go into JSON and shell, so their form is checked."""
+    """All values of a provider: those that are given, else placeholders. They go into shell, so their form is checked."""
     found: dict[str, str] = {}
     for name, (placeholder, form) in VALUES[provider].items():
         value = given.get(name)
         if value is not None and not re.fullmatch(form, value, re.ASCII):
-            raise UsageError(f"{value!r} is no {name.replace('_', ' ')}", remedy=f"It looks like {placeholder or 'example-landing'}.")
+            raise UsageError(
+                f"{value!r} is no {name.replace('_', ' ')}", remedy=f"It looks like {placeholder or 'example-landing'}."
+            )
         found[name] = Template(placeholder).substitute(found) if value is None else value
     return found
 

@@ -17,7 +17,8 @@ _FILLED = {
         "    location: s3://bucket/prefix/export-name\n": "    location: s3://${bucket}/${prefix}/trainledger-cur\n" + _ROLE,
         "    # role_arn: arn:aws:iam::111122223333:role/trainledger-read   # assume this role to read\n": "",
         "    # external_id: some-id\n": "",
-        "    location: s3://bucket/prefix/carbon-export-name\n": "    location: s3://${bucket}/${prefix}/trainledger-carbon\n" + _ROLE,
+        "    location: s3://bucket/prefix/carbon-export-name\n": "    location: s3://${bucket}/${prefix}/trainledger-carbon\n"
+        + _ROLE,
     },
     "google": {
         "  # - name: gcp-billing\n  #   kind: gcp_billing\n": "  - name: gcp-billing\n    kind: gcp_billing\n",

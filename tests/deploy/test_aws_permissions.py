@@ -1,4 +1,4 @@
-"""The AWS policies of deploy/aws allow the calls that the code makes, and no other: on a server that refuses what they do not allow.
+"""The AWS policies of deploy/aws allow the calls that the code makes, and no other: on a server that refuses the rest.
 
 Calls are recorded as they leave botocore; the server is moto's, with its check of IAM policies switched on.
 """
@@ -130,7 +130,9 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, str]]:
 def allowed(policies: dict[str, Any]) -> set[tuple[str, str]]:
     """Action and bucket or role of what trainledger's identity and its role may do."""
     statements = [one for name in ("reader", "landing", "assume") for one in policies[f"{name}-policy"]["Statement"]]
-    resources = {one["Resource"]: one["Resource"].rpartition(":")[2].removesuffix("/*").removeprefix("role/") for one in statements}
+    resources = {
+        one["Resource"]: one["Resource"].rpartition(":")[2].removesuffix("/*").removeprefix("role/") for one in statements
+    }
     return {(action, resources[one["Resource"]]) for one in statements for action in one["Action"]}
 
 

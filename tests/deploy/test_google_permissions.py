@@ -1,6 +1,6 @@
 """The roles of deploy/google have the permissions of the calls that the code makes, and no other.
 
-Calls are recorded as Google's unmodified clients send them, to fakes of BigQuery over HTTP and gRPC and of Cloud Storage over HTTP.
+Calls are recorded as Google's unmodified clients send them to fakes: BigQuery's over HTTP and gRPC, Cloud Storage's over HTTP.
 """
 
 from __future__ import annotations
@@ -57,7 +57,11 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> set[str]:
 
 
 def permissions_of(*roles: str) -> set[str]:
-    return {one for role in roles for one in json.loads((source_folder("google") / f"{role}-role.json").read_text())["includedPermissions"]}
+    return {
+        one
+        for role in roles
+        for one in json.loads((source_folder("google") / f"{role}-role.json").read_text())["includedPermissions"]
+    }
 
 
 def asked_of(exported: Exported) -> set[str]:
@@ -78,7 +82,11 @@ def test_roles_on_tables_have_the_permissions_that_a_refresh_and_doctor_ask_for_
     carbon = Exported(
         {"2026-04-01": [EMISSION]},
         schema=CARBON,
-        more={"timePartitioning": {"type": "MONTH", "field": "usage_month"}, "location": "EU", "lastModifiedTime": "1781000000000"},
+        more={
+            "timePartitioning": {"type": "MONTH", "field": "usage_month"},
+            "location": "EU",
+            "lastModifiedTime": "1781000000000",
+        },
         written={"202604": instant("2026-05-15")},
     )
     for kind, exported in (("gcp_billing", bill), ("gcp_carbon", carbon)):

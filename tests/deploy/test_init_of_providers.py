@@ -1,8 +1,9 @@
-"""`trainledger init --aws --google`: the providers' side as code, filled in, and a configuration whose sources are its exports."""
+"""`trainledger init --aws --google`: the providers' side as code, filled in, and a configuration that reads its exports."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -144,6 +145,6 @@ def test_terraform_validates_the_aws_side_where_it_and_its_provider_are_installe
     for command in (["fmt", "-check", "main.tf"], ["init", "-input=false", "-backend=false"], ["validate"]):
         done = subprocess.run(
             ["terraform", *command], cwd=written / "deploy/aws", capture_output=True, text=True,
-            env={"PATH": "/usr/bin:/bin:/usr/local/bin", "TF_CLI_CONFIG_FILE": str(tmp_path / "terraformrc"), "HOME": str(tmp_path)},
+            env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TF_CLI_CONFIG_FILE": str(tmp_path / "terraformrc")},
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
