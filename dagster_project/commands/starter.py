@@ -3,6 +3,7 @@
 Where the providers' side is written beside it, its sources are those exports.
 """
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from string import Template
@@ -21,18 +22,14 @@ _FILLED = {
         + _ROLE,
     },
     "google": {
-        "  # - name: gcp-billing\n  #   kind: gcp_billing\n": "  - name: gcp-billing\n    kind: gcp_billing\n",
-        "  #   location: bq://my-billing-project.billing.gcp_billing_export_resource_v1_XXXXXX_XXXXXX_XXXXXX\n": (
-            "    location: bq://${project}.${dataset}.gcp_billing_export_resource_v1_${table}\n"
-        ),
-        "  #   impersonate: null                 # a service account to act as\n": "    impersonate: ${reader}\n",
-        "  # - {name: gcp-carbon, kind: gcp_carbon, location: ./exports/gcp-carbon}\n": (
-            "  - name: gcp-carbon\n    kind: gcp_carbon\n"
-            "    location: bq://${project}.${dataset}.carbon_footprint\n    impersonate: ${reader}\n"
-        ),
+        "bq://my-billing-project.billing.": "bq://${project}.${dataset}.",
+        "XXXXXX_XXXXXX_XXXXXX": "${table}",
+        "impersonate: null                 # a service account to act as": "impersonate: ${reader}",
+        "./exports/gcp-carbon}": "bq://${project}.${dataset}.carbon_footprint, impersonate: ${reader}}",
     },
 }
-_AWS_SOURCES = ("  # AWS bill:", "  # Google Cloud bill")  # from and up to
+# where sources begin that are put behind a comment mark, or before one
+_AWS_SOURCES, _GOOGLE_SOURCES, _TELEMETRY = "  # AWS bill:", "  # Google Cloud bill", "  # Telemetry:"
 
 
 def text_for(values: Mapping[str, Mapping[str, str]]) -> str:
@@ -46,14 +43,14 @@ def text_for(values: Mapping[str, Mapping[str, str]]) -> str:
     if landing := values.get("aws", {}).get("landing_bucket"):
         text = text.replace("landing: null ", f"landing: s3://{landing}/ledger ")
     if values and "aws" not in values:  # a source that is not there would be an error
-        start, end = (text.index(words) for words in _AWS_SOURCES)
-        lines = text[start:end].splitlines()
-        text = text[:start] + "".join(f"{_commented(line)}\n" for line in lines) + text[end:]
-    return text
+        text = _changed(text, _AWS_SOURCES, _GOOGLE_SOURCES, r"^  (?=[^#])", "  # ")
+    return _changed(text, _GOOGLE_SOURCES, _TELEMETRY, r"^  # (?=-|  )(?!.*gcp-focus)", "  ") if "google" in values else text
 
 
-def _commented(line: str) -> str:
-    return f"  # {line[2:]}" if line.strip() and not line.startswith("  #") else line
+def _changed(text: str, start: str, end: str, pattern: str, new: str) -> str:
+    """The text with the beginnings of lines changed, from one line up to another."""
+    first, last = text.index(start), text.index(end)
+    return text[:first] + re.sub(pattern, new, text[first:last], flags=re.MULTILINE) + text[last:]
 
 
 def write_starter(path: Path, values: Mapping[str, Mapping[str, str]]) -> None:

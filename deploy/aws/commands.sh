@@ -2,8 +2,9 @@
 # What main.tf makes, by the AWS CLI, as an administrator of the payer's account. It stops at the first error; nothing is changed twice.
 set -eu
 cd "$(dirname "$0")"
+export AWS_DEFAULT_REGION="${region}"
 
-aws s3 mb "s3://${bucket}" --region "${region}"
+aws s3 mb "s3://${bucket}"
 aws s3api put-public-access-block --bucket "${bucket}" --public-access-block-configuration \
   BlockPublicAcls=true,IgnorePublicAcls=true,BlockPublicPolicy=true,RestrictPublicBuckets=true
 aws s3api put-bucket-policy --bucket "${bucket}" --policy file://bucket-policy.json
@@ -17,7 +18,7 @@ aws iam put-role-policy --role-name trainledger-reader --policy-name read-export
 
 # the identity that trainledger runs as needs assume-policy.json, and landing-policy.json for `landing: s3://...`
 if [ -n "${landing_bucket}" ]; then
-  aws s3 mb "s3://${landing_bucket}" --region "${region}"
+  aws s3 mb "s3://${landing_bucket}"
   aws s3api put-public-access-block --bucket "${landing_bucket}" --public-access-block-configuration \
     BlockPublicAcls=true,IgnorePublicAcls=true,BlockPublicPolicy=true,RestrictPublicBuckets=true
   aws s3api put-bucket-versioning --bucket "${landing_bucket}" --versioning-configuration Status=Enabled

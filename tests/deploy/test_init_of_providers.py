@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -133,18 +131,3 @@ def test_commands_are_shell_and_name_the_files_beside_them(provider: str) -> Non
     subprocess.run(["sh", "-n", folder / "commands.sh"], check=True)
     named = re.findall(r"(?:file://|--file )([\w.-]+\.json)", (folder / "commands.sh").read_text())
     assert named and {name for name in named if not (folder / name).exists()} == set()
-
-
-@pytest.mark.slow
-@pytest.mark.nightly
-def test_terraform_validates_the_aws_side_where_it_and_its_provider_are_installed(written: Path, tmp_path: Path) -> None:
-    mirror = Path("/opt/tf-plugins")
-    if not shutil.which("terraform") or not (mirror / "registry.terraform.io/hashicorp/aws").is_dir():
-        pytest.skip("no Terraform with the AWS provider here; the files are read as HCL")
-    (tmp_path / "terraformrc").write_text(f'provider_installation {{\n  filesystem_mirror {{\n    path = "{mirror}"\n  }}\n}}\n')
-    for command in (["fmt", "-check", "main.tf"], ["init", "-input=false", "-backend=false"], ["validate"]):
-        done = subprocess.run(
-            ["terraform", *command], cwd=written / "deploy/aws", capture_output=True, text=True,
-            env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TF_CLI_CONFIG_FILE": str(tmp_path / "terraformrc")},
-        )  # fmt: skip
-        assert done.returncode == 0, done.stdout + done.stderr
