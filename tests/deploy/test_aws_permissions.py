@@ -155,9 +155,9 @@ def test_policies_allow_the_calls_that_are_made_and_no_other(
     for day, cost in (("2026-04-10", 1.0), ("2026-04-20", 2.0)):
         monkeypatch.setenv("TRAINLEDGER_NOW", f"{day}T12:00:00Z")
         organisation.deliver([bill_line(cost)], at=day)
-        with_calls = set(calls)
+        ours = set(calls)
         deliver(provider, endpoint, organisation.folder / "exports/cur")
-        calls.intersection_update(with_calls)
+        calls.intersection_update(ours)  # without those of the delivery
         assert organisation.outcomes() == {"landed": 1}
     monkeypatch.setattr("dagster_project.doctor.examination._questions", lambda *_: iter(()))  # those ask no store
     assert diagnose(Home.of(organisation.settings), lambda _: None) == 0
