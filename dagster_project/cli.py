@@ -6,22 +6,48 @@ is imported inside the command that needs it: a refresh that finds nothing new s
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from dagster_project import __version__
 from dagster_project.commands.endings import guarded, say
 from dagster_project.commands.evidence_cli import restatements, trace, verify
 from dagster_project.commands.options import DEFAULT_CONFIG, Config, Format, Json, Wait, published_by, settings_of
 from dagster_project.commands.report_cli import export_app, report_app
+from dagster_project.commands.starter_cli import init
+
+# the groups of `trainledger --help`, in their order; a command belongs to one of them
+GROUPS = {
+    "Start": ("init", "doctor", "refresh", "demo"),
+    "Every day": ("status", "sql", "accept", "ui", "record"),
+    "Reports": ("report", "export"),
+    "Proof": ("trace", "verify", "restatements", "digest"),
+    "Upkeep": ("prune", "dbt"),
+}
+
+
+class Grouped(TyperGroup):
+    """The commands in the order of their groups."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Their names, each command with its group; a test compares the groups with the commands there are."""
+        for group, names in GROUPS.items():
+            for name in names:
+                command: Any = self.commands[name]
+                command.rich_help_panel = group
+        return [name for names in GROUPS.values() for name in names]
+
 
 app = typer.Typer(
     name="trainledger",
+    cls=Grouped,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(init)
 app.add_typer(report_app, name="report")
 app.command()(trace)
 app.add_typer(export_app, name="export")
@@ -41,8 +67,9 @@ def main(
 ) -> None:
     """What did this training run cost, how much energy did it use, and which emissions do we disclose for it?
 
-    Exit codes: 0 done; 1 a gate or check differs; 2 usage or configuration; 3 a source unreadable or quarantined (the others
-    are published); 4 another writer; 70 a bug.
+    Exit codes: 0 done; 1 a gate or check differs; 2 usage or configuration;
+    3 a source unreadable or quarantined (the others are published);
+    4 another writer; 70 a bug.
     """
 
 
@@ -80,19 +107,6 @@ def demo(
     from dagster_project.commands.demonstration import run
 
     return run(folder.absolute(), scale, say)
-
-
-@app.command()
-@guarded
-def init(config: Config = DEFAULT_CONFIG) -> None:
-    """Write a commented trainledger.yaml to start from; one that is there is never overwritten.
-
-    Example: trainledger init --config ./trainledger.yaml
-    """
-    from dagster_project.commands.starter import write_starter
-
-    write_starter(config)
-    say(f"Wrote {config}. Edit its sources, then run `trainledger doctor`.")
 
 
 @app.command()

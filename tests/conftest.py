@@ -69,6 +69,9 @@ SECONDS = {
     "test_bad_input.py": 19,
     "test_a_month_turns_final.py": 16,
     "test_a_bill_and_its_tags.py": 15,
+    "test_backup_and_restore.py": 25,
+    "test_aws_permissions.py": 7,
+    "test_terraform.py": 5,
 }
 
 

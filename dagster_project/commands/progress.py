@@ -1,7 +1,7 @@
 """How far a long command is, for a person at a terminal: a line per step with a bar, a count and the time it took.
 
-Where standard error is a file or a pipe, as in cron or a test, nothing is shown and nothing is imported. Whoever does the
-work calls a listener and knows nothing of this display.
+Where standard error is a file or a pipe, as in a container or in cron, there are plain lines instead, and nothing is imported: at
+most eleven a step, by its count and not by the clock. Whoever does the work calls a listener and knows nothing of this display.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
 from dagster_project.warehouse import steps
-from dagster_project.warehouse.building import Listener, no_listener
+from dagster_project.warehouse.building import Listener
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -24,6 +24,7 @@ LABELS = {
     "models": "Models and tests",
     "publication": "Publication",
     "report": "Report",
+    "issue": "Issued report",
     "verify": "Landed bytes",
     "proof": "Proof",
     "landed rows": "Landed rows",
@@ -56,15 +57,32 @@ def _started(stream: TextIO) -> Progress:
     return progress
 
 
+def _plain(stream: TextIO) -> Listener:
+    """A line when a step begins, and for each tenth of one that counts: `Models and tests 29 of 290: int_charges`."""
+    last: dict[str, int] = {}
+
+    def listener(step: str, done: int, total: int | None, detail: str = "") -> None:
+        counted = total is not None and total > 1
+        tenth = done * min(total, 10) // total if total and counted else 0
+        if last.get(step) == tenth:
+            return
+        last[step] = tenth
+        count = f" {done} of {total}" if counted else ""
+        stream.write(f"{LABELS.get(step, step)}{count}{f': {detail}' if detail and done != total else ''}\n")
+        stream.flush()
+
+    return listener
+
+
 @contextmanager
 def shown(stream: TextIO | None = None) -> Iterator[Listener]:
-    """A listener that shows the steps on a terminal, by default standard error, until the block ends.
+    """A listener that shows the steps, by default on standard error, until the block ends: drawn where it is a terminal.
 
     It draws from the first step on: a refresh that finds nothing to do draws nothing.
     """
     terminal = stream or sys.stderr
     if not terminal.isatty() or os.environ.get("TERM") in ("dumb", "unknown"):
-        yield no_listener
+        yield _plain(terminal)
         return
     progress: Progress | None = None
     tasks: dict[str, TaskID] = {}

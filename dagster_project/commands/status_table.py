@@ -17,7 +17,8 @@ from dagster_project.commands.status import SourceStatus, Status
 
 SHOWN = 3  # quarantined places and unknown columns of one source; `--all` and `--json` have the others
 SHOWN_MONTHS = 12
-# four letters a month: twelve of them fit on 120 columns beside the source
+MOST_OF_A_NAME = 25
+# four letters a month: twelve of them fit on 120 columns beside the source, four or five on 80
 STATES = {
     "landed": ("land", "green"),
     "final": ("fin", "green"),
@@ -36,7 +37,7 @@ def table_text(status: Status, width: int | None = None, *, everything: bool = F
     with console.capture() as captured:
         title = f"Landing at {status.at:%Y-%m-%d %H:%M} UTC"
         months = sorted({cell.month for source in status.sources for cell in source.months})
-        for table in tables(status.sources, title, months, everything=everything):
+        for table in tables(status.sources, title, months, _across(status.sources, console.width), everything=everything):
             console.print(table)
             console.print()
         if words := legend(status.sources):
@@ -82,11 +83,19 @@ def _lines_of(source: SourceStatus, earlier: list[str], everything: bool) -> Ite
         yield "", "unknown columns", f"in {name}: {', '.join(columns if everything else columns[:SHOWN])}{more}"
 
 
-def tables(sources: Sequence[SourceStatus], title: str, months: list[str], *, everything: bool) -> list[Table]:
-    """The newest twelve months, or with `everything` all of them, in tables of twelve, the newest last."""
-    blocks = [months[max(end - SHOWN_MONTHS, 0) : end] for end in range(len(months), 0, -SHOWN_MONTHS)] or [[]]
-    shown = blocks[::-1] if everything else blocks[:1]
-    return [_table(sources, title if number == 0 else "", block) for number, block in enumerate(shown)]
+def tables(sources: Sequence[SourceStatus], title: str, months: list[str], across: int, *, everything: bool) -> list[Table]:
+    """The newest twelve months, or with `everything` all of them, in tables of as many as fit, the newest last."""
+    months = months if everything else months[-SHOWN_MONTHS:]
+    blocks = [months[max(end - across, 0) : end] for end in range(len(months), 0, -across)] or [[]]
+    return [_table(sources, title if number == 0 else "", block) for number, block in enumerate(blocks[::-1])]
+
+
+def _across(sources: Sequence[SourceStatus], width: int) -> int:
+    """How many months fit beside the source: a table that is too wide would be cut."""
+    words = [(one.name[:MOST_OF_A_NAME], one.kind, f"{one.landed:,}", f"{one.elected:,}") for one in sources]
+    columns = zip(("source", "kind", "landed", "elected"), *words, strict=True)
+    beside = sum(max(map(len, column)) + 1 for column in columns)
+    return max(1, min(SHOWN_MONTHS, (width + 1 - beside) // 5))
 
 
 def legend(sources: Sequence[SourceStatus]) -> str:
@@ -104,7 +113,7 @@ def ranges(months: list[str]) -> list[str]:
 
 def _table(sources: Sequence[SourceStatus], title: str, months: list[str]) -> Table:
     table = Table(title=title or None, title_justify="left", box=None, padding=(0, 1, 0, 0), pad_edge=False)
-    table.add_column("source", max_width=25, overflow="fold")
+    table.add_column("source", max_width=MOST_OF_A_NAME, overflow="fold")
     table.add_column("kind", no_wrap=True)
     for name in ("landed", "elected"):
         table.add_column(name, justify="right", no_wrap=True)

@@ -131,6 +131,14 @@ def test_eight_years_of_twelve_sources_fit_on_120_columns_with_whatever_is_wrong
     assert [line for line in lines if line.startswith("empty source-5: s3://b/5: nothing below this prefix.")]
 
 
+def test_on_80_columns_the_same_twelve_months_are_in_more_tables_and_nothing_is_cut() -> None:
+    narrow, wide = table_text(eight_years(), 80), table_text(eight_years(), 120)
+    assert [line for line in narrow.splitlines() if len(line) > 80 and " " in line.strip()] == [] and "…" not in narrow
+    rows = {text: [line.split()[4:] for line in text.splitlines() if line.startswith("source-0 ")] for text in (narrow, wide)}
+    assert len(rows[narrow]) > 1 and [cell for row in rows[narrow] for cell in row] == rows[wide][0]
+    assert narrow.split("fin final,")[1].split() == wide.split("fin final,")[1].split()
+
+
 def test_all_shows_every_month_and_every_finding_on_120_columns() -> None:
     text = table_text(eight_years(), 120, everything=True)
     assert [line for line in text.splitlines() if len(line) > 120 and " " in line.strip()] == []

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from run_side_kit import write_config
 from typer.testing import CliRunner
 
 from dagster_project.base import failures
-from dagster_project.cli import app
+from dagster_project.cli import GROUPS, app
 from dagster_project.commands import demonstration
 from dagster_project.commands.refreshing import Refreshed
 
@@ -43,6 +44,29 @@ def run(*arguments: str) -> tuple[int, str, str]:
 def test_every_command_has_help_with_an_example(command: list[str]) -> None:
     code, out, _ = run(*command, "--help")
     assert code == 0 and f"Example: trainledger {' '.join(command)}" in " ".join(out.split())
+
+
+@pytest.mark.parametrize("command", [[], ["report"], ["export"], *COMMANDS], ids=" ".join)
+def test_at_80_columns_help_is_whole(command: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def shown(width: int) -> str:
+        monkeypatch.setenv("COLUMNS", str(width))
+        return run(*command, "--help")[1]
+
+    narrow, wide = shown(80), shown(300)
+    assert max(map(len, narrow.splitlines())) <= 80 and "…" not in narrow
+    assert words_of(narrow) == words_of(wide)
+
+
+def words_of(page: str) -> Counter[str]:
+    """What is written on it, but for frames and where lines end; a long name may be folded."""
+    return Counter(re.sub(r"[─│╭╮╰╯\s]", "", page))
+
+
+def test_help_has_five_groups_and_begins_with_init_doctor_refresh() -> None:
+    page = run("--help")[1]
+    assert re.findall(r"╭─ ([A-Z][a-z ]+) ─", page) == ["Options", "Start", "Every day", "Reports", "Proof", "Upkeep"]
+    assert re.findall(r"│ (\w+) ", page.split("─ Start ─")[1])[:3] == ["init", "doctor", "refresh"]
+    assert sorted(name for names in GROUPS.values() for name in names) == sorted({words[0] for words in COMMANDS})
 
 
 @pytest.mark.parametrize("command", [c for c in COMMANDS if c not in (["demo"], ["init"], ["record"])], ids=" ".join)
@@ -213,7 +237,7 @@ def test_the_demo_shows_where_its_google_bill_is_read_from_bigquery(tmp_path: Pa
 
 FAST = """
 import sys
-from dagster_project.cli import app
+from dagster_project.cli import GROUPS, app
 try:
     app(["refresh", "--config", sys.argv[1]])
 except SystemExit as ended:

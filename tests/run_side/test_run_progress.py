@@ -1,4 +1,4 @@
-"""Progress: drawn on a terminal, silent everywhere else, and never in the way of what a command states or answers."""
+"""Progress: drawn on a terminal, plain lines everywhere else, and never in the way of what a command states or answers."""
 
 import io
 import json
@@ -96,25 +96,37 @@ def test_a_command_that_has_nothing_to_do_draws_nothing(terminal: Terminal) -> N
     assert terminal.text() == ""
 
 
-def test_a_terminal_that_cannot_draw_is_left_alone(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_that_cannot_draw_gets_plain_lines(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "dumb")
     with shown(terminal.stream) as listener:
         listener("landing", 1, 2)
-    assert terminal.text() == ""
+    assert terminal.text() == "Landing 1 of 2\r\n" and "\x1b" not in terminal.raw
 
 
-def test_a_pipe_gets_nothing() -> None:
+def test_a_log_has_a_line_when_a_step_begins_and_for_each_tenth_of_it() -> None:
     stream = io.StringIO()
     with shown(stream) as listener:
-        listener("landing", 1, 2)
-    assert stream.getvalue() == ""
+        for done in range(1, 4):
+            listener("landing", done, 3, f"cur 2026-0{done}")
+        for done in (0, 1):
+            listener("raw", done, 1)
+        for done in range(1, 291):
+            listener("models", done, 290, f"model_{done}")
+    lines = stream.getvalue().splitlines()
+    assert lines[:4] == ["Landing 1 of 3: cur 2026-01", "Landing 2 of 3: cur 2026-02", "Landing 3 of 3", "Raw views"]
+    assert lines[4:7] == [
+        "Models and tests 1 of 290: model_1",
+        "Models and tests 29 of 290: model_29",
+        "Models and tests 58 of 290: model_58",
+    ]
+    assert lines[-1] == "Models and tests 290 of 290" and len(lines) == 4 + 11
 
 
 def test_without_a_terminal_nothing_that_draws_is_imported() -> None:
     program = "import sys\nfrom dagster_project.commands.progress import shown\nwith shown() as told: told('landing', 1, 2)\n"
     program += "print('rich.progress' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=True)
-    assert (done.stdout, done.stderr) == ("False\n", "")
+    assert (done.stdout, done.stderr) == ("False\n", "Landing 1 of 2\n")
 
 
 @pytest.mark.slow

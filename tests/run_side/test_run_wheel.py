@@ -156,6 +156,8 @@ def imports_everything(programs: Path, folder: Path) -> None:
     config = write_config(folder)
     run(programs / "python", "-c", IMPORT_ALL, cwd=folder, TRAINLEDGER_CONFIG=str(config))
     assert "What did this training run cost" in run(programs / "trainledger", "--help", cwd=folder).stdout
+    run(programs / "trainledger", "init", "--aws", "--google", "--config", folder / "started.yaml", cwd=folder)
+    assert all((folder / "deploy" / provider / "main.tf").exists() for provider in ("aws", "google"))
 
 
 def test_every_module_can_be_imported(programs: Path, tmp_path: Path) -> None:

@@ -1,0 +1,7 @@
+account_id       = "${account_id}"
+region           = "${region}"
+bucket           = "${bucket}"
+prefix           = "${prefix}"
+reader_principal = "${reader_principal}"
+external_id      = "${external_id}"
+landing_bucket   = "${landing_bucket}"

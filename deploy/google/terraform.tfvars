@@ -1,0 +1,6 @@
+project         = "${project}"
+dataset         = "${dataset}"
+location        = "${location}"
+billing_account = "${billing_account}"
+reader_member   = "${reader_member}"
+bucket          = ""

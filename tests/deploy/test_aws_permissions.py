@@ -1,0 +1,174 @@
+"""The AWS policies of deploy/aws allow the calls that the code makes, and no other: on a server that refuses the rest.
+
+Calls are recorded as they leave botocore; the server is moto's, with its check of IAM policies switched on.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
+
+import boto3
+import botocore.endpoint
+import pytest
+
+from connectors.errors import SourceUnreadableError
+from connectors.stores.s3 import S3Bucket
+from dagster_project.commands.providers import values_of, write_provider
+from dagster_project.commands.verifying import verify_landing
+from dagster_project.doctor.examination import diagnose
+from dagster_project.warehouse.home import Home
+from tests.connectors.buckets import denying
+from tests.landing.kit import Organisation, bill_line
+
+pytestmark = pytest.mark.slow
+
+ACCOUNT = "123456789012"  # moto's
+# what AWS asks for, by the name of the call: https://docs.aws.amazon.com/AmazonS3/latest/userguide/using-with-s3-policy-actions.html
+ACTIONS = {
+    "ListObjectsV2": "s3:ListBucket",
+    "GetObject": "s3:GetObject",
+    "PutObject": "s3:PutObject",
+    "CreateMultipartUpload": "s3:PutObject",
+    "UploadPart": "s3:PutObject",
+    "CompleteMultipartUpload": "s3:PutObject",
+    "AbortMultipartUpload": "s3:AbortMultipartUpload",
+    "DeleteObject": "s3:DeleteObject",
+    "AssumeRole": "sts:AssumeRole",
+}
+VALUES = values_of(
+    "aws",
+    {
+        "account_id": ACCOUNT,
+        "bucket": "acme-exports",
+        "external_id": "our-external-id",
+        "reader_principal": f"arn:aws:iam::{ACCOUNT}:user/trainledger",
+        "landing_bucket": "acme-landing",
+    },
+)
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[str]:
+    from moto.server import ThreadedMotoServer  # slow to import
+
+    server = ThreadedMotoServer(port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture
+def policies(tmp_path: Path) -> dict[str, Any]:
+    """The filled-in documents by the name of their file."""
+    write_provider("aws", VALUES, tmp_path / "aws")
+    return {path.stem: json.loads(path.read_text()) for path in (tmp_path / "aws").glob("*-policy.json")}
+
+
+@pytest.fixture
+def provider(endpoint: str, policies: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Who runs trainledger: with the policies for it, beside the role; from here on the server refuses what none
+    of them allows. What comes is a client of an administrator, for times without that check."""
+    for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ROLE_ARN"):
+        monkeypatch.delenv(name, raising=False)
+    settings = {"AWS_ENDPOINT_URL": endpoint, "AWS_DEFAULT_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true"}
+    for name, value in {**settings, "AWS_ACCESS_KEY_ID": "root", "AWS_SECRET_ACCESS_KEY": "root"}.items():
+        monkeypatch.setenv(name, value)
+    s3, iam = boto3.client("s3"), boto3.client("iam")
+    for bucket in (VALUES["bucket"], VALUES["landing_bucket"]):
+        s3.create_bucket(Bucket=bucket)
+    s3.put_bucket_policy(Bucket=VALUES["bucket"], Policy=json.dumps(policies["bucket-policy"]))
+    iam.create_role(RoleName="trainledger-reader", AssumeRolePolicyDocument=json.dumps(policies["trust-policy"]))
+    reader = json.dumps(policies["reader-policy"])
+    iam.put_role_policy(RoleName="trainledger-reader", PolicyName="read-exports", PolicyDocument=reader)
+    iam.create_user(UserName="trainledger")
+    for name in ("assume-policy", "landing-policy"):
+        iam.put_user_policy(UserName="trainledger", PolicyName=name, PolicyDocument=json.dumps(policies[name]))
+    key = iam.create_access_key(UserName="trainledger")["AccessKey"]
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", key["AccessKeyId"])
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", key["SecretAccessKey"])
+    checked(endpoint, True)
+    yield s3
+    checked(endpoint, False)
+
+
+def checked(endpoint: str, on: bool) -> None:
+    """Whether the server asks the policies."""
+    kind = {"Content-Type": "application/octet-stream"}  # of a form moto reads no body
+    urlopen(Request(f"{endpoint}/moto-api/reset-auth", b"0" if on else b"inf", kind)).close()
+
+
+def deliver(provider: Any, endpoint: str, folder: Path) -> None:
+    """Upload as AWS does, which none of our policies is about: data first, then the manifest."""
+    checked(endpoint, False)
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        key = f"exports/trainledger-cur/{path.relative_to(folder).as_posix()}"
+        provider.upload_file(str(path), VALUES["bucket"], key)
+    checked(endpoint, True)
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, str]]:
+    """What leaves botocore: the action that AWS asks for, and the bucket or role."""
+    seen: set[tuple[str, str]] = set()
+    original = botocore.endpoint.Endpoint.make_request
+
+    def noting(self: Any, operation: Any, request: dict[str, Any]) -> Any:
+        where = urlsplit(request["url"]).path.split("/")[1] or request["body"]["RoleArn"].rpartition("/")[2]
+        seen.add((ACTIONS[operation.name], where))
+        return original(self, operation, request)
+
+    monkeypatch.setattr(botocore.endpoint.Endpoint, "make_request", noting)
+    return seen
+
+
+def allowed(policies: dict[str, Any]) -> set[tuple[str, str]]:
+    """Action and bucket or role of what trainledger's identity and its role may do."""
+    statements = [one for name in ("reader", "landing", "assume") for one in policies[f"{name}-policy"]["Statement"]]
+    resources = {
+        one["Resource"]: one["Resource"].rpartition(":")[2].removesuffix("/*").removeprefix("role/") for one in statements
+    }
+    return {(action, resources[one["Resource"]]) for one in statements for action in one["Action"]}
+
+
+def test_policies_allow_the_calls_that_are_made_and_no_other(
+    endpoint: str,
+    policies: dict[str, Any],
+    provider: Any,
+    calls: set[tuple[str, str]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    source = {
+        "name": "cur",
+        "kind": "aws_cur",
+        "location": f"s3://{VALUES['bucket']}/exports/trainledger-cur",
+        "role_arn": f"arn:aws:iam::{ACCOUNT}:role/trainledger-reader",
+        "external_id": VALUES["external_id"],
+    }
+    organisation = Organisation(tmp_path, source, landing=f"s3://{VALUES['landing_bucket']}/ledger")
+    for day, cost in (("2026-04-10", 1.0), ("2026-04-20", 2.0)):
+        monkeypatch.setenv("TRAINLEDGER_NOW", f"{day}T12:00:00Z")
+        organisation.deliver([bill_line(cost)], at=day)
+        ours = set(calls)
+        deliver(provider, endpoint, organisation.folder / "exports/cur")
+        calls.intersection_update(ours)  # without those of the delivery
+        assert organisation.outcomes() == {"landed": 1}
+    monkeypatch.setattr("dagster_project.doctor.examination._questions", lambda *_: iter(()))  # those ask no store
+    assert diagnose(Home.of(organisation.settings), lambda _: None) == 0
+    assert verify_landing(organisation.settings, lambda _: None) == 0
+    landed = organisation.line.landing
+    landed.remove(landed.read("cur").generations[0])  # as `prune --yes` does
+    landing = S3Bucket(f"s3://{VALUES['landing_bucket']}/ledger")
+    large = tmp_path / "large"
+    large.write_bytes(bytes(9 << 20))
+    landing.upload(large, "large")
+    denying(landing.client, "UploadPart", "AccessDenied", 403)
+    with pytest.raises(SourceUnreadableError):
+        landing.upload(large, "large")
+    assert calls == allowed(policies)
