@@ -51,7 +51,8 @@ def test_digest_lists_file_tables_rows_and_digests_as_the_text_does(tmp_path: Pa
 def test_a_refresh_shows_what_was_new_and_what_is_published(refreshed: Path, config: Path) -> None:
     first = json.loads((refreshed.parent / "refresh.json").read_text())
     publication = json.loads((refreshed.parent / "home" / "published" / "PUBLICATION.json").read_text())
-    assert list(first) == ["exit_code", "is_published", "build_id", "new_deliveries", "rows", "problems", "not_published"]
+    keys = ["exit_code", "is_published", "build_id", "new_deliveries", "rows", "problems", "expected_missing", "not_published"]
+    assert list(first) == keys
     assert first["exit_code"] == 0 and first["is_published"] and first["problems"] == []
     assert first["new_deliveries"] == {"runs": 1}
     assert first["build_id"] == publication["build_id"] and first["rows"] == publication["rows"]
@@ -62,7 +63,7 @@ def test_a_refresh_shows_what_was_new_and_what_is_published(refreshed: Path, con
 
 def test_a_refresh_that_could_not_read_a_source_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = write_config(tmp_path, "  - {name: gone, kind: aws_cur, location: ./nowhere}\n")
-    nothing_new = SimpleNamespace(refusals=[])
+    nothing_new = SimpleNamespace(refusals=[], members=[])
     monkeypatch.setattr("dagster_project.commands.refreshing._current_election", lambda *_: nothing_new)
     code, out, _ = run("refresh", "--json", "--config", str(config))
     found = json.loads(out)
