@@ -37,7 +37,7 @@ def steps_of(settings: Settings, failure: GateError | None = None) -> Iterator[s
     if failure:
         raise failure
     yield steps.Allowed(BUILD, 3)
-    record = {"build_id": "b", "fingerprint": "f", "units": UNITS, "rows": {MODEL: 7}, "tables": {MODEL: "d" * 64}}
+    record = {"build_id": "b", "fingerprint": "f", "units": UNITS, "rows": {MODEL: 7}, "tables": {MODEL: "d" * 64}, "absent": {}}
     yield steps.Published(BUILD, record, 0.25)
 
 
@@ -47,7 +47,8 @@ def show(settings: Settings, happened: Iterable[steps.Step], problems: Iterable[
     home = Home.of(settings)
     with refresh_run(home, time.time(), printed.append) as run:
         landed = land_all(home.landing, make_plan(home.sources, settings.base, home.landing))
-        run.show(steps.Looked(landed, list(problems)))
+        election = elect(home.sources, home.landing)
+        run.show(steps.look_of(settings, home.sources, landed, list(problems), election))
         for step in happened:
             run.show(step)
     return printed

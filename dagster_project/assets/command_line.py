@@ -16,12 +16,13 @@ import dagster as dg
 
 from dagster_project.assets import names, results
 from dagster_project.assets.instance import prepare_instance
-from dagster_project.assets.internals import REPOSITORY, WrittenRun, end_dead_runs, read_migrations_once
+from dagster_project.assets.internals import REPOSITORY, WrittenRun, end_dead_runs, news_of, read_migrations_once
 from dagster_project.assets.partitions import register_ledger, register_source_months
 from dagster_project.assets.steps import failure_of
 from dagster_project.base import modes
 from dagster_project.base.later import Later
-from dagster_project.warehouse import modelling, steps
+from dagster_project.landing.missing import Missing
+from dagster_project.warehouse import gates, modelling, steps
 from dagster_project.warehouse.home import Home
 from dagster_project.warehouse.site import Site
 
@@ -39,6 +40,8 @@ class RefreshRun:
         """List the run, as begun at an instant of the system's clock: Dagster orders runs by it."""
         self._home, self._say = home, say
         self._run: WrittenRun | None = None
+        self._missing: Missing | None = None
+        self._absent: dict[str, str] = {}  # report tables that the publication goes without, and why
         with _excused(self._give_up):
             instance = opened.enter_context(_instance(home.root))
             end_dead_runs(instance)
@@ -55,13 +58,15 @@ class RefreshRun:
         """Add what came of a step."""
         if run := self._run:
             with _excused(self._give_up):
-                manifest = self._manifest
+                events = results.events_of(step, self._home, self._manifest)
                 if isinstance(step, steps.Looked):
                     register_source_months(run.instance, self._home.sources, self._home.landing)
+                    events, self._missing = news_of(run.instance, events), step.missing
                 if isinstance(step, steps.Published):
                     register_ledger(run.instance, step.record["units"])
+                    self._absent = step.record["absent"]
                 now = time.time()
-                for event in results.events_of(step, self._home, manifest):
+                for event in events:
                     run.add(event, now)
                 if isinstance(step, steps.Looked):
                     run.begin(names.BUILD, now)
@@ -69,10 +74,18 @@ class RefreshRun:
                     run.write()
 
     def end(self, error: BaseException | None = None) -> None:
-        """Close the run, which failed with an error or not."""
+        """Close the run with its last step. It failed if the build did, or if a source is missing."""
         if run := self._run:
             with _excused(self._give_up):
-                run.end(time.time(), failure_of(error) if error else None, is_interrupted=not isinstance(error, Exception))
+                now, is_interrupted = time.time(), error is not None and not isinstance(error, Exception)
+                if error or self._absent:
+                    run.fail(now, failure_of(error or gates.without_reports(self._absent)))
+                if self._missing and not is_interrupted:
+                    run.begin(names.SOURCES, now)
+                    run.add(results.sources_check(self._missing), now)
+                    if self._missing.problems:
+                        run.fail(now, results.missing_failure(self._missing))
+                run.end(now, is_interrupted=is_interrupted)
                 run.write()
 
     def _give_up(self, why: str) -> None:

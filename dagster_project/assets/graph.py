@@ -7,9 +7,10 @@ from typing import Any
 import dagster as dg
 
 from dagster_project.assets import results
-from dagster_project.assets.landing import new_deliveries_asset, source_asset
+from dagster_project.assets.labels import labelled
+from dagster_project.assets.landing import every_source_is_in, new_deliveries_asset, source_asset
 from dagster_project.assets.line import line_assets
-from dagster_project.assets.names import GATES, PUBLICATION, REFRESH
+from dagster_project.assets.names import GATES, NEW_DELIVERIES, PUBLICATION, REFRESH
 from dagster_project.assets.release import months_asset, report_assets
 from dagster_project.assets.schedules import schedules
 from dagster_project.assets.steps import UI_WAIT, WriterLock
@@ -23,18 +24,21 @@ def build_definitions(settings: Settings, wait: float = UI_WAIT) -> dg.Definitio
     sources = [source_asset(settings, source) for source in settings.sources]
     refreshed = [new_deliveries_asset(settings), line_assets(settings, manifest)]
     months, (quarterly, comparison) = months_asset(settings, manifest), report_assets(settings)
+    # models are shown as they are built, not planned: a refresh without news has none
     refresh = _job(
         REFRESH,
-        refreshed,
-        "Land what is new of every source, build the months it touches, pass the gates, publish. Needs no partition.",
+        [NEW_DELIVERIES, GATES, PUBLICATION],
+        "Land what is new of every source, build the months it touches, pass the gates, publish. Needs no partition."
+        " It fails at its last step, after publishing the rest, where a source is missing.",
     )
     report = _job("quarterly_report", [quarterly], "Render one quarter of the publication.")
     compare = _job("comparison_report", [comparison], "Compare Trainium and TPU over the last twelve complete months.")
     return dg.Definitions(
-        assets=[*sources, *refreshed, months, quarterly, comparison],
+        assets=[labelled(assets, settings) for assets in (*sources, *refreshed, months, quarterly, comparison)],
+        asset_checks=[every_source_is_in()],
         jobs=[
             refresh,
-            _job("publish", [GATES, PUBLICATION], "Publish the build under way if every gate passed."),
+            _job("publish", [GATES, PUBLICATION], "Publish the build under way if every gate passed.", build={"as_built": True}),
             _job("rebuild_months", [months], "Build months again, changed or not, pass the gates, publish. A range is one run."),
             report,
             compare,
@@ -55,12 +59,13 @@ def build_definitions(settings: Settings, wait: float = UI_WAIT) -> dg.Definitio
 
 
 def _job(
-    name: str, assets: Sequence[dg.AssetsDefinition | dg.AssetKey], description: str
+    name: str, assets: Sequence[dg.AssetsDefinition | dg.AssetKey], description: str, **config: dict[str, Any]
 ) -> Any:  # Dagster exports no type of it
     return dg.define_asset_job(
         name,
         selection=dg.AssetSelection.assets(*assets),
         executor_def=dg.in_process_executor,
         description=description,
+        config={"ops": {op: {"config": of_op} for op, of_op in config.items()}} if config else None,
         tags={"trainledger/started_by": "Dagster"},
     )

@@ -6,7 +6,7 @@ tests/run_side/test_run_command_line.py names the part that a release of Dagster
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import cache
 from threading import Lock
@@ -25,9 +25,10 @@ from dagster._core.snap.execution_plan_snapshot import (
     ExecutionStepOutputSnap,
     ExecutionStepSnap,
 )
+from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
 from dagster._core.storage.dagster_run import DagsterRun
 
-from dagster_project.assets.names import BUILD, BY_COMMAND_LINE, LOOK, POOL, REFRESH
+from dagster_project.assets.names import BUILD, BY_COMMAND_LINE, LANDING_CHECK, LOOK, POOL, REFRESH, SOURCES
 
 REPOSITORY = {".dagster/repository": "__repository__@dagster_project.definitions"}  # the page of a job lists runs that have it
 OPENS_A_FILE = "_connect"  # of SqliteEventLogStorage: (name of a file) -> a connection with a transaction begun
@@ -95,6 +96,7 @@ class WrittenRun:
         self.written = 0.0  # when it last stored some, by the system's clock
         self._step = ""
         self._step_began = started
+        self._is_failed = False
         self._add(DagsterEventType.PIPELINE_START, started)
 
     def begin(self, step: str, at: float) -> None:
@@ -110,18 +112,21 @@ class WrittenRun:
         else:
             self._add(DagsterEventType.ASSET_CHECK_EVALUATION, at, event)
 
-    def end(self, at: float, failure: dg.Failure | None, *, is_interrupted: bool = False) -> None:
-        """The run is over: its last step ended, or failed with these words."""
-        if failure is None:
-            self._end_step(at)
-            self._add(DagsterEventType.PIPELINE_SUCCESS, at)
-            return
+    def fail(self, at: float, failure: dg.Failure) -> None:
+        """This step failed with these words."""
         failed = UserFailureData("command line", failure.description, failure.metadata)
         self._add(DagsterEventType.STEP_FAILURE, at, StepFailureData(error=None, user_failure_data=failed))
+        self._step, self._is_failed = "", True
+
+    def end(self, at: float, *, is_interrupted: bool = False) -> None:
+        """The run is over: interrupted, or failed if one of its steps is."""
+        self._end_step(at)
         if is_interrupted:
             self._add(DagsterEventType.PIPELINE_CANCELED, at)
-        else:
+        elif self._is_failed:
             self._add(DagsterEventType.PIPELINE_FAILURE, at, JobFailureData(None, RunFailureReason.STEP_FAILURE))
+        else:
+            self._add(DagsterEventType.PIPELINE_SUCCESS, at)
 
     def write(self) -> None:
         """Store what was kept, in one commit."""
@@ -140,12 +145,21 @@ class WrittenRun:
 
 
 def _outline(instance: dg.DagsterInstance) -> tuple[str, str]:
-    """Job and plan with the two steps one behind the other, as the page of a run draws them; nothing is run by it."""
+    """Job and plan with its steps one behind the other, as the page of a run draws them; nothing is run by it."""
     job = dg.GraphDefinition(name=REFRESH).to_job().get_job_snapshot()
-    look = ExecutionStepSnap(LOOK, [], [ExecutionStepOutputSnap("result", "Nothing")], LOOK, StepKind.COMPUTE, [])
-    behind = ExecutionStepInputSnap("after", "Nothing", [StepOutputHandle(LOOK)])
-    build = ExecutionStepSnap(BUILD, [behind], [], BUILD, StepKind.COMPUTE, [])
-    plan = ExecutionPlanSnapshot([look, build], artifacts_persisted=False, job_snapshot_id=job.snapshot_id)
+    result = [ExecutionStepOutputSnap("result", "Nothing")]
+    steps = [
+        ExecutionStepSnap(
+            name,
+            [ExecutionStepInputSnap("after", "Nothing", [StepOutputHandle(before)])] if before else [],
+            result,
+            name,
+            StepKind.COMPUTE,
+            [],
+        )
+        for before, name in (("", LOOK), (LOOK, BUILD), (BUILD, SOURCES))
+    ]
+    plan = ExecutionPlanSnapshot(steps, artifacts_persisted=False, job_snapshot_id=job.snapshot_id)
     storage = instance.run_storage  # which keeps each of them once
     return storage.add_job_snapshot(job), storage.add_execution_plan_snapshot(plan)
 
@@ -161,9 +175,24 @@ def end_dead_runs(instance: dg.DagsterInstance) -> None:
     for run_id in storage.get_concurrency_info(POOL).active_run_ids:
         storage.free_concurrency_slots_for_run(run_id)
         killed.append(run_id)
+    words = "Its process ended in the middle of a step. The next refresh goes on from there."
     for run_id in killed:
         run = instance.get_run_by_id(run_id)
         if run and not run.is_finished:
-            instance.report_run_failed(
-                run, "Its process ended in the middle of a step. The next refresh builds everything again."
-            )
+            kind, data = DagsterEventType.PIPELINE_FAILURE.value, JobFailureData(None, RunFailureReason.UNKNOWN)
+            last = max((event.timestamp for event in instance.all_logs(run_id)), default=time.time())  # it did not last until now
+            event = DagsterEvent(kind, run.job_name, event_specific_data=data, message=words)
+            instance.report_dagster_event(event, run_id, timestamp=last)
+
+
+def news_of(
+    instance: dg.DagsterInstance, events: Iterable[dg.AssetMaterialization | dg.AssetCheckEvaluation]
+) -> Iterator[dg.AssetMaterialization | dg.AssetCheckEvaluation]:
+    """The events of a look, without the checks of sources that are in as they were before, and of which nothing landed."""
+    kept = list(events)
+    checks = [event for event in kept if isinstance(event, dg.AssetCheckEvaluation) and event.check_name == LANDING_CHECK]
+    landed = {event.asset_key for event in kept if isinstance(event, dg.AssetMaterialization)}
+    quiet = [event.asset_check_key for event in checks if event.passed and event.asset_key not in landed]
+    last = instance.event_log_storage.get_latest_asset_check_execution_by_key(quiet)
+    known = {key for key, record in last.items() if record.status is AssetCheckExecutionRecordStatus.SUCCEEDED}
+    yield from (event for event in kept if isinstance(event, dg.AssetMaterialization) or event.asset_check_key not in known)

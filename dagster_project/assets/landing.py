@@ -9,6 +9,7 @@ from datetime import timedelta
 import dagster as dg
 
 from dagster_project.assets import names, results
+from dagster_project.assets.internals import news_of
 from dagster_project.assets.partitions import register_source_months
 from dagster_project.assets.steps import UNREADABLE_RETRIES, UNREADABLE_WAIT, Result, WriterLock, explained, step
 from dagster_project.election.election import elect
@@ -16,9 +17,11 @@ from dagster_project.landing.judging.rules import RULES
 from dagster_project.landing.land import Landed
 from dagster_project.landing.planning import Plan, Problem, land_all, make_plan, refusal_problems, unreadable_problems
 from dagster_project.settings import Settings, SourceSettings
+from dagster_project.warehouse import steps
 from dagster_project.warehouse.home import Home
 
 CODE = "landing/planning.py"
+NO_LOOK = "No source was looked at in this run. Run the whole job `refresh`."
 FRESH = {
     # bills change several times a day: two days without a delivery are worth a look
     "bill": dg.FreshnessPolicy.time_window(fail_window=timedelta(days=2), warn_window=timedelta(hours=30)),
@@ -48,20 +51,47 @@ def new_deliveries_asset(settings: Settings) -> dg.AssetsDefinition:
         with explained():
             plan = make_plan(home.sources, settings.base, home.landing)
             landed = land_all(home.landing, plan)
-            # also what was refused earlier and still is
-            problems = [*problems_of(plan, landed), *refusal_problems(elect(home.sources, home.landing).refusals)]
+            election = elect(home.sources, home.landing)
+        looked = steps.look_of(settings, home.sources, landed, unreadable_problems(plan, landed), election)
         register_source_months(context.instance, home.sources, home.landing)
-        for event in results.landing_events(home.sources, landed, problems):
+        for event in news_of(context.instance, results.landing_events(looked, settings.expected_missing)):
             context.log_event(event)
-        unreadable = sorted({problem.source for problem in unreadable_problems(plan, landed)})
+        unreadable = {problem.source for problem in unreadable_problems(plan, landed)} - {*settings.expected_missing}
         if unreadable and context.retry_number < UNREADABLE_RETRIES:  # what was landed stays landed: only they are tried again
-            context.log.warning(f"Could not be read, tried again in {UNREADABLE_WAIT:.0f} s: {', '.join(unreadable)}")
+            context.log.warning(f"Could not be read, tried again in {UNREADABLE_WAIT:.0f} s: {', '.join(sorted(unreadable))}")
             raise dg.RetryRequested(max_retries=UNREADABLE_RETRIES, seconds_to_wait=UNREADABLE_WAIT)
-        for text in sorted({str(problem) for problem in problems}):
-            context.log.warning(text)
+        writer.keep(looked.missing)
         return dg.MaterializeResult(metadata=results.landing_metadata(landed))
 
     return new_deliveries
+
+
+def every_source_is_in() -> dg.AssetChecksDefinition:
+    """The last step of a refresh: it fails where a source is missing, whatever became of the rest."""
+
+    @dg.multi_asset_check(
+        name=names.SOURCES,
+        specs=[
+            dg.AssetCheckSpec(
+                names.SOURCES,
+                asset=names.NEW_DELIVERIES,
+                description="Every source could be read, and its newest deliveries count. What is in is published all the same; a"
+                " source in `expected_missing` of the configuration fails nothing.",
+            )
+        ],
+        op_tags={"dagster/priority": "-1"},  # after the build, which it does not depend on: that may have nothing to yield
+        pool=names.POOL,
+    )
+    def last_step(context: dg.AssetCheckExecutionContext, writer: WriterLock) -> Iterator[dg.AssetCheckResult]:
+        if (missing := writer.missing) is None:
+            raise dg.Failure(NO_LOOK, allow_retries=False)
+        for line in missing.expected:
+            context.log.info(line)
+        yield results.as_result(results.sources_check(missing))
+        if missing.problems:
+            raise results.missing_failure(missing)
+
+    return last_step
 
 
 def source_asset(settings: Settings, source: SourceSettings) -> dg.AssetsDefinition:

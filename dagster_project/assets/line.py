@@ -1,24 +1,23 @@
 """The line from raw views to the publication as one multi-asset: it runs the steps of `trainledger refresh`, and shows each.
 
-As a whole it builds what changed and publishes it. Of its parts, gates and publication publish the build under way; chosen models
-and tests are run as they are now, which is no build and is never published.
+Whoever asks for the publication, as the job `refresh` does, has what changed built and published; the job `publish` publishes the
+build under way. Chosen models and tests alone are run as they are now, which is no build and is never published.
 """
 
 from collections.abc import Iterable, Iterator
-from collections.abc import Set as AbstractSet
-from itertools import islice
 from typing import Any
 
 import dagster as dg
 
 from dagster_project.assets import names, results
 from dagster_project.assets.columns import kept_columns, learn_columns
+from dagster_project.assets.labels import PACKAGE, code_references
 from dagster_project.assets.partitions import register_ledger
 from dagster_project.assets.specs import model_specs, test_specs
-from dagster_project.assets.steps import PACKAGE, WriterLock, code_references, explained
+from dagster_project.assets.steps import WriterLock, explained
 from dagster_project.base.failures import GateError
 from dagster_project.settings import Settings, SourceSettings
-from dagster_project.warehouse import building, builds, runner, statements, states, steps
+from dagster_project.warehouse import building, builds, gates, runner, statements, states, steps
 from dagster_project.warehouse.home import Home
 from dagster_project.warehouse.site import Site
 
@@ -30,9 +29,10 @@ NO_BUILD = "There is no build under way: the last publication is what was built 
 
 
 class BuildConfig(dg.Config):
-    """How much to build."""
+    """How much to build: what changed, with `full` everything, with `as_built` nothing."""
 
     full: bool = False
+    as_built: bool = False
 
 
 def line_assets(settings: Settings, manifest: dict[str, Any]) -> dg.AssetsDefinition:
@@ -46,7 +46,7 @@ def line_assets(settings: Settings, manifest: dict[str, Any]) -> dg.AssetsDefini
     @dg.multi_asset(
         name=names.BUILD,
         # skippable: a model below a broken one is not built
-        specs=[spec.replace_attributes(owners=names.OWNERS, skippable=True) for spec in specs],
+        specs=[spec.replace_attributes(skippable=True) for spec in specs],
         check_specs=test_specs(manifest),
         can_subset=True,
         pool=names.POOL,
@@ -54,10 +54,10 @@ def line_assets(settings: Settings, manifest: dict[str, Any]) -> dg.AssetsDefini
     def build(context: dg.AssetExecutionContext, config: BuildConfig, writer: WriterLock) -> Iterator[Any]:
         """Build what changed since the publication, pass the gates, publish. Where nothing changed, nothing is done."""
         home, chosen = Home.of(settings), context.selected_asset_keys
-        if not context.is_subset:
+        if config.as_built:
+            going = _publish(home.site)
+        elif chosen & {names.GATES, names.PUBLICATION}:
             going = building.refresh_steps(home, full=config.full)
-        elif chosen and chosen <= {names.GATES, names.PUBLICATION}:
-            going = _publish(home.site, chosen)
         else:
             going = _by_hand(home.site, manifest, context)
         own = chosen | context.selected_asset_check_keys
@@ -74,24 +74,30 @@ def line_assets(settings: Settings, manifest: dict[str, Any]) -> dg.AssetsDefini
 def followed(
     context: dg.AssetExecutionContext, going: Iterator[steps.Step], home: Home, manifest: dict[str, Any]
 ) -> Iterator[results.Event]:
-    """The events of a refresh while it goes on."""
+    """The events of a refresh while it goes on, or one line. It fails at its end where a report table is absent."""
+    record, step = None, None
     for step in going:
+        if isinstance(step, steps.Elected):
+            record = home.site.publication()
         if isinstance(step, steps.Started):
             context.log.info(f"Build {step.build.build_id}, months: {results.months_text(step.build)}")
         if isinstance(step, steps.Published):
+            record = step.record
             learn_columns(home.site, manifest)
             register_ledger(context.instance, step.record["units"])
-            for table, reason in step.record["absent"].items():
-                context.log.error(f"Report table {table} is not published, the ledger is: {reason}")
         yield from results.events_of(step, home, manifest)
+    if isinstance(step, steps.Elected):
+        context.log.info(building.UP_TO_DATE)
+    if record and record["absent"]:
+        raise gates.without_reports(record["absent"])
 
 
-def _publish(site: Site, chosen: AbstractSet[dg.AssetKey]) -> Iterator[steps.Step]:
-    """Publish the build under way if every gate passed, or with the gates alone only ask them."""
+def _publish(site: Site) -> Iterator[steps.Step]:
+    """Publish the build under way if every gate passed."""
     under_way = builds.current(site)
     if under_way is None:
         raise dg.Failure(NO_BUILD)
-    yield from islice(building.publish_steps(site, under_way), None if names.PUBLICATION in chosen else 1)
+    yield from building.publish_steps(site, under_way)
 
 
 def _by_hand(site: Site, manifest: dict[str, Any], context: dg.AssetExecutionContext) -> Iterator[steps.Step]:
@@ -113,10 +119,11 @@ def _by_hand(site: Site, manifest: dict[str, Any], context: dg.AssetExecutionCon
     run = [one for one in statements.statements(site.root) if one.unique_id in chosen]
     with building.opened(site) as connection:
         states.forget(connection, run)
-        for number, node in enumerate(runner.run(run, builds.partial(site), connection), 1):
-            yield steps.NodeEnded(None, node, number, len(run))
-            if not (node.is_sound or node.is_test):
-                raise GateError(f"{node.name} was not built: {node.detail}", where=str(site.build_file))
+        nodes = runner.run(run, builds.partial(site), connection)
+        for ended in steps.counted(None, nodes, (one.is_test for one in run)):
+            yield ended
+            if not (ended.node.is_sound or ended.node.is_test):
+                raise GateError(f"{ended.node.name} was not built: {ended.node.detail}", where=str(site.build_file))
 
 
 def _raw_specs(sources: Iterable[SourceSettings], manifest: dict[str, Any]) -> Iterator[dg.AssetSpec]:
@@ -141,7 +148,7 @@ def _release_specs(manifest: dict[str, Any]) -> Iterator[dg.AssetSpec]:
     marts = sorted({key for node in manifest["nodes"].values() if (key := names.node_key(node)).path[0] == "marts"})
     yield dg.AssetSpec(
         names.GATES,
-        deps=marts,
+        deps=[*marts, names.NEW_DELIVERIES],  # of which the job `refresh` has no raw view in between
         group_name="gates",
         description="Permission to publish: every gate of the build passed, the tests of its models among them.",
         metadata=code_references(PACKAGE / "warehouse/gates.py"),

@@ -16,7 +16,7 @@ import dagster as dg
 from dagster_project.assets import names
 from dagster_project.landing.judging.rules import RULES
 from dagster_project.landing.land import Landed
-from dagster_project.landing.planning import Problem
+from dagster_project.landing.missing import Missing
 from dagster_project.landing.records import calendar_month
 from dagster_project.settings import SourceSettings
 from dagster_project.warehouse import steps
@@ -33,6 +33,8 @@ Event = dg.AssetMaterialization | dg.AssetCheckEvaluation
 DATA_VERSION = "dagster/data_version"
 ROWS = "dagster/row_count"
 SECONDS = "seconds"
+SECONDS_OF_RAW = "seconds of all raw views together"
+SOURCES_CHECK = dg.AssetCheckKey(names.NEW_DELIVERIES, names.SOURCES)
 SHOWN_PROBLEMS = 20
 BY_HAND = "none: run by hand, not published"
 
@@ -41,7 +43,7 @@ def events_of(step: steps.Step, home: Home, manifest: dict[str, Any]) -> Iterato
     """What shows one step of a refresh."""
     match step:
         case steps.Looked():
-            yield from landing_events(home.sources, step.landed, step.problems)
+            yield from landing_events(step, home.settings.expected_missing)
             yield dg.AssetMaterialization(names.NEW_DELIVERIES, metadata=landing_metadata(step.landed))
         case steps.RawCreated():
             yield from raw_materializations(names.raw_tables(manifest), step)
@@ -57,17 +59,18 @@ def events_of(step: steps.Step, home: Home, manifest: dict[str, Any]) -> Iterato
             yield from publication_events(step, home.site)
 
 
-def landing_events(sources: Iterable[SourceSettings], landed: Sequence[Landed], problems: Sequence[Problem]) -> Iterator[Event]:
+def landing_events(looked: steps.Looked, expected_missing: Collection[str]) -> Iterator[Event]:
     """Of each source: a materialisation per month that something landed in, and its check, also when nothing was to land.
 
     The checks of judged deliveries are there where one has landed.
     """
-    for source in sources:
-        of_source = [one for one in landed if one.source == source.name]
+    for source in looked.sources:
+        of_source = [one for one in looked.landed if one.source == source.name]
         yield from landing_materializations(source, of_source)
         if any(one.contents for one in of_source):
             yield from verdict_checks(source, of_source)
-        yield landing_check(source, [one.of_source for one in problems if one.source == source.name])
+        own = [one.of_source for one in looked.problems if one.source == source.name]
+        yield landing_check(source, own, is_error=source.name not in expected_missing)
 
 
 def landing_materializations(source: SourceSettings, landed: Iterable[Landed]) -> Iterator[dg.AssetMaterialization]:
@@ -113,12 +116,25 @@ def landing_metadata(landed: Sequence[Landed]) -> dict[str, Any]:
     }
 
 
-def landing_check(source: SourceSettings, problems: Collection[str]) -> dg.AssetCheckEvaluation:
-    """Whether the source could be read and each newest delivery was taken."""
+def landing_check(source: SourceSettings, problems: Collection[str], *, is_error: bool = True) -> dg.AssetCheckEvaluation:
+    """Whether the source could be read and each newest delivery was taken; a warning where it is expected to be missing."""
     shown = list(dict.fromkeys(problems))
     key = dg.AssetCheckKey(names.landing_key(source.name), names.LANDING_CHECK)
     words = "\n".join(shown[:SHOWN_PROBLEMS]) or "Everything was read and taken."
-    return _evaluation(key, not shown, metadata={"problems": len(shown)}, description=words)
+    return _evaluation(key, not shown, is_error=is_error, metadata={"problems": len(shown)}, description=words)
+
+
+def sources_check(missing: Missing) -> dg.AssetCheckEvaluation:
+    """Whether a refresh has every source, but for those that are expected to be missing."""
+    words = "\n".join(filter(None, [str(missing), *missing.expected])) or "Every source was read and taken."
+    metadata = {"problems": len(missing.problems), "expected to be missing": len(missing.expected)}
+    return _evaluation(SOURCES_CHECK, not missing.problems, metadata=metadata, description=words)
+
+
+def missing_failure(missing: Missing) -> dg.Failure:
+    """How a refresh that goes without a source ends, after publishing the rest."""
+    sources = ", ".join(sorted({problem.source for problem in missing.problems}))
+    return dg.Failure(str(missing), metadata={"sources": sources}, allow_retries=False)
 
 
 def verdict_checks(source: SourceSettings, landed: Iterable[Landed]) -> Iterator[dg.AssetCheckEvaluation]:
@@ -149,14 +165,14 @@ def _evaluation(
 
 
 def raw_materializations(tables: Iterable[str], created: steps.RawCreated) -> Iterator[dg.AssetMaterialization]:
-    """Every table of schema raw, as a build reads it. They are created together: the seconds are those of all."""
+    """Every table of schema raw, as a build reads it."""
     build = created.build
     for table in tables:
         own = [member for member in created.election.members if member.generation.kind == table]
         counted = {"elected deliveries": len(own), ROWS: sum(member.contents.rows for member in own)} if own else {}
         yield dg.AssetMaterialization(
             asset_key=names.raw_key(table),
-            metadata={"build": build.build_id, "months built": months_text(build), SECONDS: created.seconds, **counted},
+            metadata={"build": build.build_id, "months built": months_text(build), SECONDS_OF_RAW: created.seconds, **counted},
             tags={DATA_VERSION: build.fingerprint},
         )
 

@@ -2,19 +2,22 @@
 
 Read from the manifest and from what is known of columns; nothing is run here. It is not done by dagster-dbt, whose import
 costs two seconds in every process of the UI, and whose checks stop a run at the first failed test: a build asks every test, so
-that whoever corrects it sees every failed gate at once.
+that whoever corrects it sees every failed gate at once. Dagster's blocking flag is set where a failed test refuses the
+publication, and it is our publish that refuses: Dagster itself ends a step for it only after the last of its tests.
 """
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 import dagster as dg
 
 from dagster_project.assets import names
 from dagster_project.assets.columns import Sources, Types
-from dagster_project.assets.steps import code_references
+from dagster_project.assets.labels import code_references
 from dagster_project.base.dbt_project import project_folder
-from dagster_project.warehouse.gates import is_blocking
+from dagster_project.warehouse.gates import expected_dbt_gates, is_blocking
+from dagster_project.warehouse.report_models import models_of_reports
 
 BY_HAND = (
     "Run alone, outside the job `refresh`, this model is built but **not published**; the next refresh then builds everything."
@@ -78,16 +81,19 @@ def column_lineage(nodes: Mapping[str, Any], sources: Sources) -> dict[str, Any]
 
 def test_specs(manifest: dict[str, Any]) -> list[dg.AssetCheckSpec]:
     """One check for each dbt test, at the model it is about."""
-    return [_check(manifest, node) for _, node in sorted(manifest["nodes"].items()) if node["resource_type"] == "test"]
+    gates = expected_dbt_gates(manifest, models_of_reports(manifest))
+    return [_check(manifest, node, gates) for _, node in sorted(manifest["nodes"].items()) if node["resource_type"] == "test"]
 
 
-def _check(manifest: dict[str, Any], node: dict[str, Any]) -> dg.AssetCheckSpec:
+def _check(manifest: dict[str, Any], node: dict[str, Any], gates: AbstractSet[str]) -> dg.AssetCheckSpec:
     key = names.check_of_test(manifest, node)
     words = (node.get("description") or "").strip()
     words = words or node["name"].removeprefix("assert_").replace("_", " ").strip().capitalize() + "."
+    is_gate = f"dbt.{node['name']}" in gates
+    consequence = "It keeps its report tables out of the publication." if is_blocking(node) else "A warning: it blocks nothing."
     return dg.AssetCheckSpec(
         key.name,
         asset=key.asset_key,
-        description=words if is_blocking(node) else f"{words} A warning: it blocks nothing.",
-        metadata=code_references(project_folder() / node["original_file_path"]),
+        description=words if is_gate else f"{words} {consequence}",
+        blocking=is_gate,
     )

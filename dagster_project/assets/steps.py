@@ -11,16 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
+from pydantic import PrivateAttr
 
 from dagster_project.assets.internals import end_dead_runs
-from dagster_project.assets.names import OWNERS, POOL
+from dagster_project.assets.labels import PACKAGE, code_references
+from dagster_project.assets.names import POOL
 from dagster_project.base.failures import TrainledgerError
 from dagster_project.base.locking import writer_lock
+from dagster_project.landing.missing import Missing
 
 UI_WAIT = 3600.0
 UNREADABLE_RETRIES = 2
 UNREADABLE_WAIT = 30.0
-PACKAGE = Path(__file__).parents[1]
 if TYPE_CHECKING:
     Result = dg.MaterializeResult[Any]
 else:
@@ -30,26 +32,28 @@ else:
 def step(key: dg.AssetKey, code: str, **declared: Any) -> Callable[..., dg.AssetsDefinition]:
     """Declare an asset of one step; `code` is the module below dagster_project that does its work."""
     metadata = {**declared.pop("metadata", {}), **code_references(PACKAGE / code)}
-    declare: Callable[..., dg.AssetsDefinition] = dg.asset(
-        key=key, owners=OWNERS, metadata=metadata, **{"pool": POOL, **declared}
-    )
+    declare: Callable[..., dg.AssetsDefinition] = dg.asset(key=key, metadata=metadata, **{"pool": POOL, **declared})
     return declare
 
 
-def code_references(path: Path) -> dict[str, Any]:
-    """Where the code is on this machine."""
-    return {
-        "dagster/code_references": dg.CodeReferencesMetadataValue(
-            code_references=[dg.LocalFileCodeReference(file_path=str(path), line_number=1, label=path.name)]
-        )
-    }
-
-
 class WriterLock(dg.ConfigurableResource[Any]):
-    """The writer lock of the home, held for a whole run: two runs never mix their steps in one build file."""
+    """The writer lock of the home, held for a whole run: two runs never mix their steps in one build file.
+
+    What the run is missing goes with it from the look at the sources to the last step.
+    """
 
     home: str
     wait: float = UI_WAIT
+    _missing: Missing | None = PrivateAttr(default=None)
+
+    @property
+    def missing(self) -> Missing | None:
+        """What was missing at this run's look at the sources, or None where it had none."""
+        return self._missing
+
+    def keep(self, missing: Missing) -> None:
+        """Hand what is missing to the last step of this run."""
+        self._missing = missing
 
     @contextmanager
     def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator["WriterLock"]:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 LABELS = {
     "landing": "Landing",
     "raw": "Raw views",
-    "models": "Models and tests",
+    "models": "Models",
+    "tests": "Tests",
     "publication": "Publication",
     "report": "Report",
     "verify": "Landed bytes",
@@ -87,6 +88,6 @@ def shown(stream: TextIO | None = None) -> Iterator[Listener]:
 def draw(listener: Listener, step: steps.Step) -> None:
     """Show one step of a refresh."""
     if isinstance(step, steps.NodeEnded):
-        listener("models", step.number, step.total, step.node.name)
+        listener("tests" if step.node.is_test else "models", step.number, step.total, step.node.name)
     elif type(step) in BARS:
         listener(*BARS[type(step)], 1)

@@ -12,16 +12,17 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from dagster_project.base.failures import LockHeldError
 from dagster_project.base.later import keep_pandas_for_later
 from dagster_project.base.locking import forget_dead_writer, writer_lock
 from dagster_project.commands.progress import draw
 from dagster_project.election.election import Election, elect
 from dagster_project.election.units import fingerprints
 from dagster_project.landing.land import Landed, Landing, NotDerivedError
-from dagster_project.landing.planning import Plan, Problem, land_all, make_plan, refusal_problems, unreadable_problems
+from dagster_project.landing.planning import Plan, Problem, land_all, make_plan, unreadable_problems
 from dagster_project.settings import Settings
-from dagster_project.warehouse import builds, on_spark, steps
-from dagster_project.warehouse.building import Listener, no_listener, refresh_steps
+from dagster_project.warehouse import builds, gates, on_spark, steps
+from dagster_project.warehouse.building import UP_TO_DATE, Listener, no_listener, refresh_steps
 from dagster_project.warehouse.home import Home
 from dagster_project.warehouse.site import Site
 
@@ -34,7 +35,8 @@ class Refreshed:
 
     landed: list[Landed] = field(default_factory=list)
     build: builds.Build | None = None
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)  # each once, without sources that are expected to be missing
+    expected: list[str] = field(default_factory=list)  # a line for each of those
     absent: dict[str, str] = field(default_factory=dict)  # report tables that the publication goes without, and why
 
     @property
@@ -56,6 +58,7 @@ def json_text(done: Refreshed, home: Path) -> str:
         "new_deliveries": dict(Counter(landed.source for landed in done.landed if landed.outcome == "landed")),
         "rows": published.get("rows", {}),
         "problems": [str(problem) for problem in done.problems],
+        "expected_missing": done.expected,
         "not_published": done.absent,
     }
     return json.dumps(document, indent=2, ensure_ascii=False)
@@ -81,14 +84,16 @@ def refresh(
     sources = [settings.source(only)] if only else settings.sources
     # without the lock: a look changes nothing, not even a lock file
     plan = make_plan(sources, settings.base, home.landing, full=full)
-    done = Refreshed(problems=plan.unreadable)
+    done = Refreshed()
     election = None if full or months or not plan.is_empty else _current_election(home, plan)
     if election is not None:
         forget_dead_writer(home.root)
         home.keep_modes()
         home.mend_publication()
-        say("Nothing is new and nothing changed: the publication is up to date.")
-        done.problems = [*done.problems, *refusal_problems(election.refusals)]
+        say(UP_TO_DATE)
+        looked = steps.look_of(settings, sources, [], plan.unreadable, election)
+        if any(problem in looked.missing.problems for problem in plan.unreadable):
+            _show_look(home, looked, started, wait, say)
     else:
         gc.disable()  # until Dagster is there: some hundred thousand objects that stay would be looked through again and again
         from dagster_project.assets.command_line import refresh_run  # here: a refresh without news imports no Dagster
@@ -102,23 +107,36 @@ def refresh(
             with refresh_run(home, started, say) as run:
                 gc.freeze()
                 gc.enable()
-                _land(home.landing, plan, done, listener)
+                unread = _land(home.landing, plan, done, listener)
                 for step in refresh_steps(home, full=full, months=months):
                     if isinstance(step, steps.Elected):
-                        done.problems = [*done.problems, *refusal_problems(step.election.refusals)]
-                        run.show(steps.Looked(done.landed, done.problems))
+                        looked = steps.look_of(settings, sources, done.landed, unread, step.election)
+                        run.show(looked)
                     elif isinstance(step, steps.Started):
                         done.build = step.build
                     run.show(step)
                     draw(listener, step)
         _say_publication(done, home.site, say)
     done.absent = dict((home.site.publication() or {}).get("absent", {}))
-    for table, reason in done.absent.items():
-        say(f"Report table {table} is not published, the ledger is: {reason}")
-    done.problems = list(dict.fromkeys(done.problems))
+    done.problems, done.expected = looked.missing
+    for line in gates.absent_lines(done.absent):
+        say(line)
     for problem in done.problems:
         say(f"Unreadable or quarantined: {problem}")
+    for line in done.expected:
+        say(line)
     return done
+
+
+def _show_look(home: Home, looked: steps.Looked, started: float, wait: float, say: Say) -> None:
+    """A failed run in Dagster's list, which would end in a green one: nothing is new, and a source could not be read."""
+    from dagster_project.assets.command_line import refresh_run
+
+    try:
+        with writer_lock(home.root, "trainledger refresh", wait, say), refresh_run(home, started, say) as run:
+            run.show(looked)
+    except LockHeldError as held:
+        say(f"The Dagster UI does not show this look. {held}")
 
 
 def _current_election(home: Home, plan: Plan) -> Election | None:
@@ -130,7 +148,8 @@ def _current_election(home: Home, plan: Plan) -> Election | None:
     return election if builds.is_current(home.site, fingerprints(home.rules, election)) else None
 
 
-def _land(landing: Landing, plan: Plan, done: Refreshed, listener: Listener) -> None:
+def _land(landing: Landing, plan: Plan, done: Refreshed, listener: Listener) -> list[Problem]:
+    """Land a plan; returns what could not be read."""
     total = len(plan.new) + len(plan.refused)
 
     def on_landed(landed: Landed) -> None:
@@ -138,7 +157,7 @@ def _land(landing: Landing, plan: Plan, done: Refreshed, listener: Listener) -> 
         listener("landing", len(done.landed), total, f"{landed.source} {landed.partition}")
 
     land_all(landing, plan, on_landed)
-    done.problems = unreadable_problems(plan, done.landed)
+    return unreadable_problems(plan, done.landed)
 
 
 def _say_publication(done: Refreshed, site: Site, say: Say) -> None:

@@ -32,10 +32,17 @@ class Problem:
 
     source: str
     partition: str  # '' where the whole source could not be listed
-    text: str
+    message: str
+    remedy: str = ""
+    reason: str = ""  # its word on the page of errors
 
     def __str__(self) -> str:
         return f"{self.source} {self.partition}".rstrip() + f": {self.text}"
+
+    @property
+    def text(self) -> str:
+        """What is wrong and what to do."""
+        return f"{self.message} {self.remedy}".rstrip()
 
     @property
     def of_source(self) -> str:
@@ -45,7 +52,7 @@ class Problem:
 
 def problem_of(source: str, partition: str, reason: ConnectorError | RowRefusal) -> Problem:
     """A problem for the reason that a connector gave."""
-    return Problem(source, partition, f"{reason.message} {reason.remedy}")
+    return Problem(source, partition, reason.message, reason.remedy, reason.reason)
 
 
 def refusal_problems(records: Iterable[RefusalRecord]) -> list[Problem]:

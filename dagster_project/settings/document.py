@@ -98,6 +98,7 @@ def settings_of(document: dict[str, Any], path: Path) -> Settings:
     sources = sources if isinstance(sources, list) else []  # anything else is reported below
     _refuse_names_twice(sources, path)
     _refuse_kinds_not_built(sources, path)
+    _refuse_names_unknown(document.get("expected_missing"), sources, path)
     if document.get("carbon_weights") == "energy":  # an accepted setting that changed nothing would be a quiet lie
         raise _usage(
             ("carbon_weights",), document, "energy weights cannot be chosen yet; emissions are divided by list_cost", path
@@ -167,6 +168,15 @@ def _refuse_names_twice(sources: list[Any], path: Path) -> None:
         if isinstance(name, str) and seen.setdefault(name, number) != number:
             what = f"source names must be unique, but {name} is there more than once"
             raise KeyUsageError(("sources", number, "name"), what, path, ("sources", seen[name], "name"))
+
+
+def _refuse_names_unknown(names: Any, sources: list[Any], path: Path) -> None:
+    """A misspelt source in `expected_missing` would go on failing refreshes."""
+    known = [source["name"] for source in sources if isinstance(source, dict) and isinstance(source.get("name"), str)]
+    for number, name in enumerate(names if isinstance(names, list) else []):
+        if name not in known:
+            what = f"'expected_missing': there is no source '{name}'{meant(str(name), known)}"
+            raise KeyUsageError(("expected_missing", number), what, path)
 
 
 def _refuse_kinds_not_built(sources: list[Any], path: Path) -> None:

@@ -8,9 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, field_validator, model_validator
 
-from dagster_project.base.failures import UsageError
+from dagster_project.base.failures import UsageError, meant
 from dagster_project.base.kinds import KINDS, Descriptor, Kind
 from dagster_project.base.modes import readers_mode
 from dagster_project.base.months import MONTHS
@@ -19,6 +19,8 @@ SAFE_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 MEMORY_LIMIT = "1500MB"
 _MEMORY = r"^[1-9][0-9]*[MGT]i?B$"
 LEAST_BILLED = 10 << 20  # BigQuery bills 10 MiB for a table at least: below it every query would be refused
+GROUPS = ("landing", "raw", "seeds", "staging", "intermediate", "marts", "gates", "publication", "reports")  # of Dagster's graph
+OWNER = re.compile(r"\b[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Z|a-z]{2,7}\b|team:.+")  # Dagster's own rule, which a test compares
 _AMAZON = frozenset({"role_arn", "external_id", "requester_pays"})
 _BIGQUERY = frozenset({"maximum_bytes_billed", "look_back_days", "billing_project", "dataset_location"})
 # by scheme the keys that would change nothing, without a word; a folder takes all: a copied export needs a new location only
@@ -29,11 +31,25 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, ignored_types=(cached_property,))
 
 
+def owners_by_group(owners: Any) -> dict[str, list[str]]:
+    """Who answers for each group of assets; a list answers for all of them."""
+    by_group = owners if isinstance(owners, dict) else dict.fromkeys(GROUPS, owners)
+    for group, names in by_group.items():
+        if group not in GROUPS:
+            raise ValueError(f"groups are {', '.join(GROUPS)}, and '{group}' is none{meant(str(group), GROUPS)}")
+        if not isinstance(names, list) or not names:
+            raise ValueError("this is neither a list nor a list for each group")
+        if wrong := next((name for name in names if not OWNER.fullmatch(str(name))), None):
+            raise ValueError(f"an owner is an e-mail address or team:NAME, and {str(wrong)[:60]!r} is neither")
+    return by_group
+
+
 class Organisation(Strict):
-    """Who reports, and in which currency totals are shown."""
+    """Who reports, in which currency totals are shown, and who answers for what Dagster shows."""
 
     name: str
     reporting_currency: Annotated[str, Field(pattern=r"^[A-Z]{3}$")] = "USD"
+    owners: Annotated[dict[str, list[str]], PlainValidator(owners_by_group)] = {}
 
 
 class Retention(Strict):
@@ -150,6 +166,8 @@ class Settings(Strict):
     publish_mode: Annotated[int, BeforeValidator(readers_mode)] = 0o640  # of what readers read: the operating user's group may
     memory_limit: Annotated[str, Field(pattern=_MEMORY)] = MEMORY_LIMIT  # of an engine; more goes to the disk
     delivery_limits: DeliveryLimits = DeliveryLimits()
+    repository_url: Annotated[str, Field(pattern=r"^https?://[^/\s]+/\S+$")] | None = None  # below it Dagster shows the code
+    expected_missing: list[str] = []  # sources that are known to be missing for a while: no refresh fails for them
     reporting: Reporting = Reporting()
     sources: Annotated[list[SourceSettings], Field(min_length=1)]
 

@@ -8,6 +8,9 @@ from dagster_project.base.kinds import KINDS
 _EXAMPLES = {
     "sources": f"sources:\n  - {{name: my-bill, kind: {next(iter(KINDS))}, location: ./exports/my-bill}}",
     "organisation": "organisation: {name: Example AG, reporting_currency: USD}",
+    "owners": "owners: {landing: [ops@example.com], marts: [team:finance]}",
+    "expected_missing": "expected_missing: [my-bill]",
+    "repository_url": "repository_url: https://github.com/example/trainledger/blob/main",
     "run_tag_keys": "run_tag_keys: [training_run_id]",
     "approved_by": "approved_by: [Jane Doe]",
     "reporting": "reporting: {restatement_threshold: 0.05}",

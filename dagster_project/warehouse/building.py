@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from dagster_project.warehouse.home import Home
     from dagster_project.warehouse.statements import Statement
 
+UP_TO_DATE = "Nothing is new and nothing changed: the publication is up to date."
 Listener = Callable[..., None]  # (step, done, total, detail): how far a long step is
 
 
@@ -66,8 +67,7 @@ def build_steps(home: Home, build: Build, election: Election) -> Iterator[steps.
         create_raw(home, build, election)
         yield steps.RawCreated(build, election, time.monotonic() - started)
         every = statements.statements(home.site.root)
-        for number, node in enumerate(model_results(home.site, build, every), start=1):
-            yield steps.NodeEnded(build, node, number, len(every))
+        yield from steps.counted(build, model_results(home.site, build, every), (one.is_test for one in every))
         yield from publish_steps(home.site, build)
 
 

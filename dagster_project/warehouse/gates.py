@@ -140,6 +140,16 @@ def unpublished_reports(connection: duckdb.DuckDBPyConnection, build_id: str) ->
     return {gate.removeprefix(REPORT): detail for gate, detail in found}
 
 
+def absent_lines(absent: Mapping[str, str]) -> list[str]:
+    """A line for each report table that a publication goes without."""
+    return [f"Report table {table} is not published, the ledger is: {reason}" for table, reason in absent.items()]
+
+
+def without_reports(absent: Mapping[str, str]) -> GateError:
+    """Why a refresh that published the ledger ends with exit code 1 all the same."""
+    return GateError("\n".join(absent_lines(absent)), remedy="Correct the model or its test, then refresh again.")
+
+
 def close_build(connection: duckdb.DuckDBPyConnection, build_id: str, finished_at: datetime, outcome: str) -> None:
     """Note how a build ended: published, gates_failed."""
     connection.execute(

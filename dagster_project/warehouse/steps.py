@@ -6,22 +6,37 @@ An event decides nothing; what a step does is building.py.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dagster_project.landing.missing import Missing, missing_of
+from dagster_project.landing.planning import Problem, refusal_problems
 
 if TYPE_CHECKING:
     from dagster_project.election.election import Election
     from dagster_project.landing.land import Landed
-    from dagster_project.landing.planning import Problem
+    from dagster_project.settings import Settings, SourceSettings
     from dagster_project.warehouse.builds import Build
     from dagster_project.warehouse.nodes import NodeResult
 
 
 class Looked(NamedTuple):
-    """Every source was looked at: what was landed, and what could not be read or was not taken."""
+    """Sources were looked at: what was landed, what could not be read or was not taken, and what of that fails the refresh."""
 
+    sources: Sequence[SourceSettings]  # that were looked at
     landed: Sequence[Landed]
     problems: Sequence[Problem]
+    missing: Missing
+
+
+def look_of(
+    settings: Settings, sources: Sequence[SourceSettings], landed: Sequence[Landed], unread: Sequence[Problem], election: Election
+) -> Looked:
+    """A look at sources, with what was refused earlier and still is."""
+    problems = [*unread, *refusal_problems(election.refusals)]
+    elected = {member.generation.source for member in election.members}
+    return Looked(sources, landed, problems, missing_of(settings, (source.name for source in sources), problems, elected))
 
 
 class Elected(NamedTuple):
@@ -49,8 +64,16 @@ class NodeEnded(NamedTuple):
 
     build: Build | None
     node: NodeResult
-    number: int  # of as many as there are
+    number: int  # of as many as there are: of tests, or of models and seeds
     total: int
+
+
+def counted(build: Build | None, nodes: Iterable[NodeResult], are_tests: Iterable[bool]) -> Iterator[NodeEnded]:
+    """An event for each node as it ends; tests are counted by themselves, and models with seeds."""
+    totals, done = Counter(are_tests), Counter[bool]()
+    for node in nodes:
+        done[node.is_test] += 1
+        yield NodeEnded(build, node, done[node.is_test], totals[node.is_test])
 
 
 class Allowed(NamedTuple):

@@ -3,21 +3,24 @@
 import json
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import pytest
 from dagster._core.storage.event_log import SqliteEventLogStorage
 from dagster._core.storage.tags import REPOSITORY_LABEL_TAG
 
-from dagster_project.assets import internals, names
+from dagster_project.assets import internals, names, results
 from dagster_project.assets.command_line import refresh_run, show_report
 from dagster_project.base.failures import GateError
 from dagster_project.landing.judging.rules import RULES
+from dagster_project.landing.missing import Missing
 from dagster_project.landing.planning import Problem
 from dagster_project.settings import Settings, load_settings
+from dagster_project.warehouse import steps
 from dagster_project.warehouse.home import Home
-from dagster_project.warehouse.steps import Looked
 from tests.invented_build import FAILURE, MODEL, RAW_SECONDS, ROWS, TEST, show, steps_of
 from tests.line.kit import write_small_exports
 
@@ -35,6 +38,18 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
 def instance_of(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> dg.DagsterInstance:
     monkeypatch.setenv("DAGSTER_HOME", str(settings.home / ".dagster"))
     return dg.DagsterInstance.get()
+
+
+def failures(instance: dg.DagsterInstance, run_id: str) -> dict[str, Any]:
+    """Each failed step of a run with its failure, in order."""
+    logged = [one.dagster_event for one in instance.all_logs(run_id) if one.step_key and one.dagster_event]
+    return {one.step_key: one.step_failure_data.user_failure_data for one in logged if one.is_step_failure}
+
+
+def checks_of(instance: dg.DagsterInstance, run_id: str) -> list[dg.AssetCheckEvaluation]:
+    """Each check of a run, as it came out."""
+    logged = instance.all_logs(run_id, of_type=dg.DagsterEventType.ASSET_CHECK_EVALUATION)
+    return [one.dagster_event.asset_check_evaluation_data for one in logged if one.dagster_event]
 
 
 def test_a_refresh_is_a_run_with_its_landings_models_checks_and_publication(
@@ -57,7 +72,7 @@ def test_a_refresh_is_a_run_with_its_landings_models_checks_and_publication(
         assert instance.get_dynamic_partitions(names.QUARTERS) == ["2026Q2"]
         assert materialized(dg.AssetKey(["marts", MODEL])).metadata["dagster/row_count"].value == 7
         assert materialized(names.raw_key("aws_cur")).metadata["elected deliveries"].value == 1
-        assert materialized(names.raw_key("aws_cur")).metadata["seconds"].value == RAW_SECONDS
+        assert materialized(names.raw_key("aws_cur")).metadata[results.SECONDS_OF_RAW].value == RAW_SECONDS
         assert materialized(names.PUBLICATION).metadata["tables"].value.records[0].data["rows"] == 7
         assert materialized(names.MONTHS).partition == "2026-04"
         keys = [
@@ -75,11 +90,11 @@ def test_a_failed_gate_is_a_failed_run_with_its_first_rows(settings: Settings, m
     with instance_of(settings, monkeypatch) as instance:
         [run] = instance.get_runs()
         assert run.status.value == "FAILURE"
-        [failed] = [
-            one.dagster_event for one in instance.all_logs(run.run_id) if one.step_key and one.dagster_event.is_step_failure
-        ]
-        assert ROWS in failed.step_failure_data.user_failure_data.description
-        assert failed.step_failure_data.user_failure_data.metadata["remedy"].value == "Correct the cause."
+        failed = failures(instance, run.run_id)
+        assert list(failed) == [names.BUILD, names.SOURCES]  # whoever mends one sees the other
+        assert ROWS in failed[names.BUILD].description
+        assert failed[names.BUILD].metadata["remedy"].value == "Correct the cause."
+        assert failed[names.SOURCES].description == "cur: its folder is gone. Look at it."
         gate = dg.AssetCheckKey(dg.AssetKey(["marts", MODEL]), TEST)
         source = dg.AssetCheckKey(names.landing_key("cur"), names.LANDING_CHECK)
         found = instance.event_log_storage.get_latest_asset_check_execution_by_key([gate, source])
@@ -87,6 +102,54 @@ def test_a_failed_gate_is_a_failed_run_with_its_first_rows(settings: Settings, m
         assert not evaluations[gate].passed and evaluations[gate].metadata["first rows"].value == ROWS
         assert not evaluations[source].passed and "its folder is gone" in evaluations[source].description
         assert instance.get_latest_materialization_event(names.PUBLICATION) is None
+
+
+def test_a_refresh_without_a_source_is_a_failed_run_unless_it_is_expected_to_be_missing(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = [Problem("cur", "", "its folder is gone.", "Look at it.")]
+    expecting = settings.model_copy(update={"expected_missing": ["cur"]})
+    for configured in (settings, expecting):
+        assert show(configured, steps_of(configured), gone) == []
+    with instance_of(settings, monkeypatch) as instance:
+        excused, run = instance.get_runs()
+        assert (excused.status.value, run.status.value) == ("SUCCESS", "FAILURE")
+        failed = failures(instance, run.run_id)
+        assert {step: failure.description for step, failure in failed.items()} == {
+            names.SOURCES: "cur: its folder is gone. Look at it."
+        }
+        assert instance.get_latest_materialization_event(names.PUBLICATION) is not None
+        found = instance.event_log_storage.get_latest_asset_check_execution_by_key([results.SOURCES_CHECK])
+        shown = found[results.SOURCES_CHECK].event.dagster_event.asset_check_evaluation_data
+        assert shown.passed and shown.description == "Expected to be missing: cur: its folder is gone. Look at it."
+
+
+def test_a_refresh_without_a_report_table_is_a_failed_run_as_its_exit_code_is(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def without_one() -> Iterator[steps.Step]:
+        for step in steps_of(settings):
+            if isinstance(step, steps.Published):
+                step.record["absent"]["rpt_coverage"] = "its test failed"
+            yield step
+
+    assert show(settings, without_one()) == []
+    with instance_of(settings, monkeypatch) as instance:
+        [run] = instance.get_runs()
+        assert run.status.value == "FAILURE"
+        [(step, failure)] = failures(instance, run.run_id).items()
+        assert step == names.BUILD and "rpt_coverage is not published, the ledger is: its test failed" in failure.description
+
+
+def test_a_look_shows_what_a_source_is_again_only_where_that_is_news(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    for _ in range(2):
+        show(settings, steps_of(settings))
+    with instance_of(settings, monkeypatch) as instance:
+        again, first = [
+            {one.asset_key for one in checks_of(instance, run.run_id) if one.check_name == names.LANDING_CHECK}
+            for run in instance.get_runs()
+        ]
+    assert first == {names.landing_key(name) for name in ("cur", "carbon", "runs")} and again == set()
 
 
 def test_a_report_is_a_materialisation_of_its_quarter(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,26 +203,29 @@ def test_a_run_has_the_times_at_which_its_steps_began_and_ended(settings: Settin
 
     monkeypatch.setattr("dagster_project.assets.command_line.time.time", ticks)
     with refresh_run(Home.of(settings), began, print) as run:
-        run.show(Looked([], []))
+        run.show(steps.Looked([], [], [], Missing([], [])))
     with instance_of(settings, monkeypatch) as instance:
         [record] = instance.get_run_records()
         assert record.start_time == began and record.end_time == now[0] > began + 60
         seconds = {
             step.step_key: step.end_time - step.start_time for step in instance.get_run_step_stats(record.dagster_run.run_id)
         }
-        assert seconds.keys() == {names.LOOK, names.BUILD} and sum(seconds.values()) == record.end_time - began
+        assert seconds.keys() == {names.LOOK, names.BUILD, names.SOURCES} and sum(seconds.values()) == record.end_time - began
 
 
 def test_a_run_is_listed_while_it_goes_on_and_one_that_was_killed_is_ended_by_the_next(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    killed = refresh_run(Home.of(settings), 1_790_000_000.0, print)
+    began = 1_790_000_000.0
+    killed = refresh_run(Home.of(settings), began, print)
     killed.__enter__()
     with instance_of(settings, monkeypatch) as instance:
         [run] = instance.get_runs()
         assert run.status is dg.DagsterRunStatus.STARTED
         show(settings, steps_of(settings))
         assert [one.status.value for one in instance.get_runs()] == ["SUCCESS", "FAILURE"]
+        ended = instance.get_run_record_by_id(run.run_id)
+        assert ended and ended.end_time == began, "it lasted until its last event, not until somebody found it"
 
 
 def test_an_interrupted_refresh_is_a_cancelled_run(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
