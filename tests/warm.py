@@ -1,7 +1,7 @@
 """`trainledger ...` inside this process, for tests in which no process is what is tested.
 
 A command of its own loads its engines each time. Here they are loaded once per worker; everything of a command runs as it does
-for a user, but that Dagster shows nothing.
+for a user, but that Dagster shows nothing unless a test asks for it.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ from pathlib import Path
 from unittest import mock
 
 
-def run_trainledger(*arguments: object, now: str | None = None) -> subprocess.CompletedProcess[str]:
+def run_trainledger(*arguments: object, now: str | None = None, in_dagster: bool = False) -> subprocess.CompletedProcess[str]:
     """What the command would print and return; `now` fixes its clock."""
     from dagster_project.cli import app
 
     words = [str(argument) for argument in arguments]
     out, err = io.StringIO(), io.StringIO()
     printed = contextlib.redirect_stdout(out), contextlib.redirect_stderr(err)
-    with _surroundings({"TRAINLEDGER_NOW": now} if now else {}), without_dagster(), printed[0], printed[1]:
+    unseen = contextlib.nullcontext() if in_dagster else without_dagster()
+    with _surroundings({"TRAINLEDGER_NOW": now} if now else {}), unseen, printed[0], printed[1]:
         try:
             app(words)
             code = 0

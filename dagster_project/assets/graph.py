@@ -35,7 +35,7 @@ def build_definitions(settings: Settings, wait: float = UI_WAIT) -> dg.Definitio
     compare = _job("comparison_report", [comparison], "Compare Trainium and TPU over the last twelve complete months.")
     return dg.Definitions(
         assets=[labelled(assets, settings) for assets in (*sources, *refreshed, months, quarterly, comparison)],
-        asset_checks=[every_source_is_in()],
+        asset_checks=[every_source_is_in(settings)],
         jobs=[
             refresh,
             _job("publish", [GATES, PUBLICATION], "Publish the build under way if every gate passed.", build={"as_built": True}),

@@ -66,7 +66,7 @@ def new_deliveries_asset(settings: Settings) -> dg.AssetsDefinition:
     return new_deliveries
 
 
-def every_source_is_in() -> dg.AssetChecksDefinition:
+def every_source_is_in(settings: Settings) -> dg.AssetChecksDefinition:
     """The last step of a refresh: it fails where a source is missing, whatever became of the rest."""
 
     @dg.multi_asset_check(
@@ -87,6 +87,7 @@ def every_source_is_in() -> dg.AssetChecksDefinition:
             raise dg.Failure(NO_LOOK, allow_retries=False)
         for line in missing.expected:
             context.log.info(line)
+        missing.note(settings.cache)
         yield results.as_result(results.sources_check(missing))
         if missing.problems:
             raise results.missing_failure(missing)

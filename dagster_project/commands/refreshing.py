@@ -1,7 +1,7 @@
 """`trainledger refresh`: lock, plan, and only if there is something to do land, build, gate and publish, in this process.
 
-A refresh that finds nothing new imports neither Dagster nor dbt nor DuckDB and writes nothing. Any other is a run of the job
-`refresh` in Dagster's UI while it goes on. Exit codes: 1 before 3 before 0.
+A refresh that finds nothing new imports neither Dagster nor dbt nor DuckDB and writes nothing, unless other sources are missing
+than in the last run. Any other is a run of the job `refresh` in Dagster's UI while it goes on. Exit codes: 1 before 3 before 0.
 """
 
 import gc
@@ -92,7 +92,7 @@ def refresh(
         home.mend_publication()
         say(UP_TO_DATE)
         looked = steps.look_of(settings, sources, [], plan.unreadable, election)
-        if any(problem in looked.missing.problems for problem in plan.unreadable):
+        if not only and not looked.missing.is_noted(settings.cache):
             _show_look(home, looked, started, wait, say)
     else:
         gc.disable()  # until Dagster is there: some hundred thousand objects that stay would be looked through again and again
@@ -116,6 +116,8 @@ def refresh(
                         done.build = step.build
                     run.show(step)
                     draw(listener, step)
+            if not only:
+                looked.missing.note(settings.cache)
         _say_publication(done, home.site, say)
     done.absent = dict((home.site.publication() or {}).get("absent", {}))
     done.problems, done.expected = looked.missing
@@ -129,12 +131,13 @@ def refresh(
 
 
 def _show_look(home: Home, looked: steps.Looked, started: float, wait: float, say: Say) -> None:
-    """A failed run in Dagster's list, which would end in a green one: nothing is new, and a source could not be read."""
+    """A run in Dagster's list though nothing is new: a source is missing, or in again, and its last run shows otherwise."""
     from dagster_project.assets.command_line import refresh_run
 
     try:
         with writer_lock(home.root, "trainledger refresh", wait, say), refresh_run(home, started, say) as run:
             run.show(looked)
+            looked.missing.note(home.settings.cache)
     except LockHeldError as held:
         say(f"The Dagster UI does not show this look. {held}")
 

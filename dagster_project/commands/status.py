@@ -24,6 +24,8 @@ from dagster_project.landing.records import Generation, RefusalRecord, calendar_
 from dagster_project.settings import Settings, SourceSettings
 from dagster_project.warehouse.home import Home
 
+EXPECTED = "expected to be missing: no refresh fails for it, and the next one states whether it is in again."
+
 
 @dataclass(frozen=True)
 class SourceMonth:
@@ -76,7 +78,8 @@ def read_status(settings: Settings) -> Status:
     election = elect(home.sources, home.landing, contents_of=home.landing.contents_to_show)
     sources = [_source_status(source, home.landing, election) for source in home.sources]
     published = home.site.published_file
-    warnings = [*_partial(home.sources, election), *expiring_factors(published, election.at)]
+    expected = [f"{name} is {EXPECTED}" for name in settings.expected_missing]
+    warnings = [*expected, *_partial(home.sources, election), *expiring_factors(published, election.at)]
     return Status(election.at, sources, telemetry_met(published), warnings, unknown_tpu_skus(published))
 
 

@@ -4,13 +4,17 @@ A source is in when it could be read and its newest deliveries count. One of `ex
 nothing. What could not be read or was not taken is planning.py's matter.
 """
 
+import json
 from collections.abc import Collection, Iterable
+from pathlib import Path
 from typing import NamedTuple
 
+from dagster_project.base import durable
 from dagster_project.landing.planning import Problem
 from dagster_project.settings import Settings
 
 SHOWN = 20
+NOTE = "missing.json"
 
 
 class Missing(NamedTuple):
@@ -24,6 +28,19 @@ class Missing(NamedTuple):
         lines = [str(problem) for problem in self.problems[:SHOWN]]
         more = len(self.problems) - SHOWN
         return "\n".join([*lines, f"and {more} more: `trainledger status` lists them"] if more > 0 else lines)
+
+    def is_noted(self, cache: Path) -> bool:
+        """Whether the last run that Dagster lists went without the same: then a look without news has nothing to add."""
+        note = cache / NOTE
+        return self._note() == (note.read_bytes() if note.exists() else b"[]")
+
+    def note(self, cache: Path) -> None:
+        """Keep what the run went without that Dagster lists last."""
+        if not self.is_noted(cache):
+            durable.put(cache / NOTE, self._note())
+
+    def _note(self) -> bytes:
+        return json.dumps(sorted({(one.source, one.partition, one.reason) for one in self.problems})).encode()
 
 
 def missing_of(settings: Settings, looked: Iterable[str], problems: Iterable[Problem], elected: Collection[str]) -> Missing:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from dagster_project.base import clock
 from dagster_project.base.failures import GateError, LockHeldError, SourceError, UsageError
@@ -58,6 +59,12 @@ def test_relative_paths_start_at_the_file(tmp_path: Path) -> None:
         ({"run_tag_keys": []}, "'run_tag_keys'"),
         ({"sources": [{**SOURCE, "months": 3}]}, r"'sources\[cur\].months': write months as"),
         ({"organisation": {"name": "x", "reporting_currency": "dollars"}}, "'organisation.reporting_currency'"),
+        ({"organisation": {"name": "x", "owners": ["finance"]}}, "'organisation.owners': .*'finance' is neither.*\n  owners: {"),
+        ({"organisation": {"name": "x", "owners": {"mart": ["a@b.de"]}}}, "'mart' is none; did you mean 'marts'"),
+        ({"organisation": {"name": "x", "owners": {"marts": "a@b.de"}}}, "neither a list nor a list for each group"),
+        ({"repository_url": "git@example.com:a/b"}, "'repository_url'"),
+        ({"expected_missing": "cur"}, "'expected_missing': this is no list"),
+        ({"expected_missing": ["curr"]}, "no source 'curr'; did you mean 'cur'.*\n  expected_missing: \\[my-bill\\]"),
         ({"sources": [{**TABLE, "maximum_bytes_billed": 1}]}, r"'sources\[bill\].maximum_bytes_billed'.* 10485760"),
         ({"sources": [{**TABLE, "role_arn": "arn"}]}, r"'sources\[bill\]': role_arn changes nothing for bq://"),
         ({"sources": [{**TABLE, "location": "gs://b/p", "look_back_days": 9}]}, "look_back_days changes nothing for gs://"),
@@ -67,6 +74,13 @@ def test_relative_paths_start_at_the_file(tmp_path: Path) -> None:
 def test_a_wrong_setting_is_named(tmp_path: Path, change: dict[str, Any], named: str) -> None:
     with pytest.raises(UsageError, match=named):
         checked(tmp_path, **change)
+
+
+def test_an_unknown_name_in_expected_missing_is_named_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "trainledger.yaml"
+    path.write_text(yaml.safe_dump(DOCUMENT, sort_keys=False) + "expected_missing:\n- cur\n- curr\n")
+    with pytest.raises(UsageError, match=f"no source 'curr'.*line {len(path.read_text().splitlines())}"):
+        load_settings(path)
 
 
 def test_a_kind_that_is_not_built_yet_is_distinguished_from_one_that_does_not_exist(tmp_path: Path) -> None:

@@ -5,11 +5,15 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
+from dagster._core.definitions.utils import is_valid_owner
 
 from dagster_project.assets import names, specs
 from dagster_project.assets.graph import build_definitions
 from dagster_project.settings import Settings, load_settings
+from dagster_project.settings.model import OWNER, owners_by_group
 from dagster_project.warehouse import modelling
+from dagster_project.warehouse.gates import expected_dbt_gates
+from dagster_project.warehouse.report_models import models_of_reports
 from tests.line.kit import date_files, day_of_hours, write_small_exports
 from tests.oracle.builders import Exports
 
@@ -93,13 +97,52 @@ def test_every_model_seed_and_test_is_shown_with_words_columns_and_a_place_in_th
             continue
         shown = graph.get(names.node_key(node))
         assert shown.description and "not published" in shown.description
-        assert shown.owners and "dbt" in shown.kinds and shown.group_name
+        assert "dbt" in shown.kinds and shown.group_name
         assert {"dagster/code_references", "dagster/table_name"} <= set(shown.metadata), node["name"]
         assert shown.parent_keys == {
             names.node_key({**manifest["nodes"], **manifest["sources"]}[parent]) for parent in node["depends_on"].get("nodes", [])
         }
     for key in graph.get_all_asset_keys():
         assert (graph.get(key).description or "").replace(specs.BY_HAND, "").strip(), key
+
+
+def test_every_test_that_refuses_a_publication_is_a_blocking_check_and_no_other(
+    definitions: dg.Definitions, settings: Settings
+) -> None:
+    manifest = modelling.project(settings.home)
+    gates = expected_dbt_gates(manifest, models_of_reports(manifest))
+    tests = [node for node in manifest["nodes"].values() if node["resource_type"] == "test"]
+    refusing = {names.check_of_test(manifest, node) for node in tests if f"dbt.{node['name']}" in gates}
+    graph = definitions.resolve_asset_graph()
+    assert {key for key in graph.asset_check_keys if graph.get_check_spec(key).blocking} == refusing
+    assert len(refusing) > 100 and len(refusing) < len(tests)
+
+
+def test_owners_and_places_of_the_code_are_those_of_the_configuration(settings: Settings) -> None:
+    model, check = dg.AssetKey(["marts", "fct_reconciliation"]), names.GATES
+    places = {}
+    for url in (None, "https://github.com/example/fork", "https://git.example.com/a/b/-/tree/v1/"):
+        owners = owners_by_group({"marts": ["team:finance", "cfo@example.com"], "landing": ["ops@example.com"]})
+        organisation = settings.organisation.model_copy(update={"owners": owners})
+        graph = build_definitions(
+            settings.model_copy(update={"organisation": organisation, "repository_url": url}), wait=0
+        ).resolve_asset_graph()
+        assert graph.get(model).owners == ["team:finance", "cfo@example.com"]
+        assert graph.get(names.landing_key("cur")).owners == ["ops@example.com"] and not graph.get(check).owners
+        places[url] = [graph.get(key).metadata["dagster/code_references"].code_references[0] for key in (model, check)]
+    assert all(Path(place.file_path).is_file() for place in places.pop(None))
+    path = "dbt/models/marts/quality/fct_reconciliation.sql"
+    assert [[place.url for place in found] for found in places.values()] == [
+        [f"{root}/{path}", f"{root}/dagster_project/warehouse/gates.py"]
+        for root in ("https://github.com/example/fork/blob/HEAD", "https://git.example.com/a/b/-/tree/v1")
+    ]
+
+
+@pytest.mark.parametrize(
+    "owner", ["ops@example.com", "team:x", "a.b+c@d-e.co", "team:", "finance", "x@y", "x y@z.de", "team:a b"]
+)
+def test_an_owner_is_what_dagster_takes_for_one(owner: str) -> None:
+    assert bool(OWNER.fullmatch(owner)) is is_valid_owner(owner)
 
 
 def test_one_month_of_a_source_is_landed_again_and_nothing_else(
@@ -169,7 +212,7 @@ def test_a_source_that_cannot_be_read_is_tried_again_and_the_others_are_landed(
     monkeypatch.setattr("dagster_project.assets.landing.UNREADABLE_WAIT", 0)
     (exports.folder / "exports" / "carbon").rename(exports.folder / "gone")
     done = look(definitions, instance)
-    assert done.success
+    assert "carbon: " in messages(done) and "there is no such folder. Create the folder" in messages(done)
     assert [event.event_type_value for event in done.all_events].count("STEP_UP_FOR_RETRY") == 2
     assert {"cur/2026-04", "cur/2026-05"} <= set(landed(settings))
     key = dg.AssetCheckKey(names.landing_key("carbon"), names.LANDING_CHECK)

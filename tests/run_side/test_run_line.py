@@ -6,17 +6,19 @@ import subprocess
 import sys
 from pathlib import Path
 
+import dagster as dg
 import pytest
 
+from dagster_project.settings.model import GROUPS
 from tests.warm import run_trainledger
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def run(*arguments: str) -> tuple[int, str, str]:
+def run(*arguments: str, in_dagster: bool = False) -> tuple[int, str, str]:
     """Exit code, standard output and standard error of a command."""
-    done = run_trainledger(*arguments)
+    done = run_trainledger(*arguments, in_dagster=in_dagster)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -32,10 +34,42 @@ def test_what_was_published_is_read_and_a_wrong_record_is_named_while_the_others
     )
     assert out == "training_run_id,recorded_id,tokens\nrun-a,Run A,1000\n"
     (config.parent / "runs" / "b.run.json").write_text('{"training_run_id": 7}')
-    code, _, err = run("refresh", "--config", str(config))
+    code, _, err = run("refresh", "--config", str(config), in_dagster=True)
     assert code == 3 and "b.run.json" in err and "Unreadable or quarantined" in err
     assert publication(config)["build_id"] != first["build_id"]  # the others are published
-    assert run("refresh", "--config", str(config))[0] == 3  # for as long as it stays
+    assert run("refresh", "--config", str(config), in_dagster=True)[0] == 3  # for as long as it stays
+    newest = newest_run(config)
+    assert newest.status.value == "FAILURE"  # in Dagster's list, as in the exit code
+    with config.open("a") as more:
+        more.write("expected_missing: [runs]\n")
+    code, out, err = run("refresh", "--config", str(config), "--json", in_dagster=True)
+    assert code == 0 and "Expected to be missing: runs" in err and "b.run.json" in err, err
+    assert len(json.loads(out)["expected_missing"]) == 1 and json.loads(out)["problems"] == []
+    assert "runs is expected to be missing" in run("status", "--config", str(config))[1].replace("\n", " ")
+    (config.parent / "runs" / "b.run.json").unlink()
+    code, _, err = run("refresh", "--config", str(config), in_dagster=True)
+    assert code == 0 and f"runs is in again: take it off `expected_missing` in {config}" in err, err
+    assert newest_run(config).status.value == "SUCCESS"
+
+
+def test_a_source_that_cannot_be_read_is_a_failed_run_though_nothing_is_new(config: Path) -> None:
+    (config.parent / "runs").rename(config.parent / "gone")
+    first, before = publication(config), newest_run(config)
+    code, _, err = run("refresh", "--config", str(config), in_dagster=True)
+    assert code == 3 and "the publication is up to date" in err and publication(config) == first
+    failed = newest_run(config)
+    assert failed.run_id != before.run_id and failed.status.value == "FAILURE"
+    assert run("refresh", "--config", str(config), in_dagster=True)[0] == 3
+    assert newest_run(config).run_id == failed.run_id, "a look that finds the same adds no run"
+    (config.parent / "gone").rename(config.parent / "runs")
+    assert run("refresh", "--config", str(config), in_dagster=True)[0] == 0 and publication(config) == first
+    assert newest_run(config).status.value == "SUCCESS"
+
+
+def newest_run(config: Path) -> dg.DagsterRun:
+    """The first of Dagster's list of runs."""
+    with dg.DagsterInstance.from_config(str(config.parent / "home" / ".dagster")) as instance:
+        return instance.get_runs(limit=1)[0]
 
 
 def test_an_as_of_report_builds_beside_the_publication_and_never_touches_it(config: Path) -> None:
@@ -82,7 +116,7 @@ def test_the_definitions_hold_the_whole_line(config: Path) -> None:
     done = load(config)
     assert done.returncode == 0, done.stderr
     groups, jobs, schedules, keys, checks = json.loads(done.stdout.splitlines()[-1])
-    assert groups == ["gates", "intermediate", "landing", "marts", "publication", "raw", "reports", "seeds", "staging"]
+    assert groups == sorted(GROUPS)
     assert jobs == ["comparison_report", "publish", "quarterly_report", "rebuild_months", "refresh"]
     assert sorted(schedules) == ["carbon_window", "comparison_monthly", "quarterly_on_day_22", "refresh_daily"]
     assert {

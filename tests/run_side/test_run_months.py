@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import dagster as dg
+import duckdb
 import pytest
 
 from dagster_project.assets import names
@@ -84,6 +85,7 @@ def test_in_dagster_a_refresh_goes_the_steps_of_the_command_line_and_shows_each_
     with dg.DagsterInstance.ephemeral() as instance:
         done = job.execute_in_process(instance=instance, run_config={"ops": {"build": {"config": {"full": True}}}})
         again = job.execute_in_process(instance=instance)
+        lines = len(instance.all_logs(again.run_id))
     assert published_bytes(refreshed.home) == before and build_id(refreshed.home) != first
     shown = Counter((event.asset_key, event.partition) for event in done.all_events if event.is_step_materialization)
     assert set(shown.values()) == {1}
@@ -99,12 +101,30 @@ def test_in_dagster_a_refresh_goes_the_steps_of_the_command_line_and_shows_each_
     checks = Counter(check.asset_check_key for check in done.get_asset_check_evaluations())
     assert set(checks.values()) == {1} and len(checks) > 100
     assert {event.asset_key for event in again.all_events if event.is_step_materialization} == {names.NEW_DELIVERIES}
+    assert lines < 40, "a look without news plans and runs no model"
+
+
+def test_in_dagster_a_refused_delivery_fails_the_run_at_its_last_step_after_the_rest_is_published(refreshed: Settings) -> None:
+    first, runs = build_id(refreshed.home), refreshed.path.parent / "exports" / "runs"
+    (runs / "wrong.run.json").write_text('{"training_run_id": 7}')
+    job = build_definitions(refreshed, wait=0).resolve_job_def("refresh")
+    with dg.DagsterInstance.ephemeral() as instance, without_dagster():
+        done = job.execute_in_process(instance=instance, raise_on_error=False)
+        again = job.execute_in_process(instance=instance, raise_on_error=False)
+        alone = job.execute_in_process(instance=instance, op_selection=[names.SOURCES], raise_on_error=False)
+    assert build_id(refreshed.home) != first
+    for run in (done, again):  # for as long as it stays
+        assert "runs " in why(run) and "wrong.run.json" in why(run) and not run.success
+        assert [event.step_key for event in run.all_events if event.is_step_failure] == [names.SOURCES]
+    assert "No source was looked at in this run" in why(alone)
+    assert refresh(refreshed, say=print).exit_code == 3
+    (runs / "wrong.run.json").unlink()
 
 
 def test_in_dagster_single_models_are_built_and_never_published(refreshed: Settings) -> None:
     first, model = build_id(refreshed.home), dg.AssetKey(["marts", "fct_reconciliation"])
-    job = build_definitions(refreshed, wait=0).resolve_job_def("refresh")
-    publish = build_definitions(refreshed, wait=0).resolve_job_def("publish")
+    definitions = build_definitions(refreshed, wait=0)
+    job, publish = definitions.resolve_implicit_global_asset_job_def(), definitions.resolve_job_def("publish")
     with dg.DagsterInstance.ephemeral() as instance:
         nothing = publish.execute_in_process(instance=instance, raise_on_error=False)
         raw = job.execute_in_process(instance=instance, asset_selection=[names.raw_key("aws_cur")], raise_on_error=False)
@@ -114,6 +134,21 @@ def test_in_dagster_single_models_are_built_and_never_published(refreshed: Setti
     assert "no build under way" in why(nothing) and "never alone" in why(raw) and "Single models were run" in why(refused)
     assert build_id(refreshed.home) == first
     Site.of_home(refreshed.home).marker.unlink()
+
+
+def test_in_dagster_gates_that_are_asked_alone_fail_their_run_after_the_last_of_them(refreshed: Settings) -> None:
+    build_file, costs = Site.of_home(refreshed.home).build_file, dg.AssetKey(["marts", "fct_training_run_costs"])
+    kept = build_file.read_bytes()
+    with duckdb.connect(str(build_file)) as connection:
+        connection.execute("update marts.fct_training_run_costs set status = 'wrong', effective_cost = effective_cost + 1")
+    job = build_definitions(refreshed, wait=0).resolve_implicit_global_asset_job_def()
+    asked = {key for key in job.asset_layer.asset_graph.asset_check_keys if key.asset_key == costs}
+    with dg.DagsterInstance.ephemeral() as instance:
+        done = job.get_subset(asset_check_selection=asked).execute_in_process(instance=instance, raise_on_error=False)
+    build_file.write_bytes(kept)
+    failed = {check.check_name for check in done.get_asset_check_evaluations() if not check.passed}
+    assert {one.partition("_fct_")[0] for one in failed} == {"assert_run_costs_are_sums_of_their_cells", "accepted_values"}
+    assert not done.success and {check.asset_check_key for check in done.get_asset_check_evaluations()} == asked
 
 
 def why(done: dg.ExecuteInProcessResult) -> str:

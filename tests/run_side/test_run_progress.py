@@ -60,9 +60,11 @@ def test_steps_are_drawn_with_label_count_and_what_they_are_at(terminal: Termina
         listener("landing", 0, 3, "payer-a-cur 2026-04")
         listener("landing", 3, 3, "payer-a-cur 2026-05")
         listener("models", 7, 120, "int_charges [by month]")
+        listener("tests", 3, 9, "a_test")
     text = terminal.text()
     assert re.search(r"✓ Landing .*3/3", text)
-    assert re.search(r"Models and tests .*7/120.*int_charges \[by month\]", text)  # brackets are no markup
+    assert re.search(r"Models .*7/120.*int_charges \[by month\]", text)  # brackets are no markup
+    assert re.search(r"Tests .*3/9.*a_test", text)
     assert "payer-a-cur 2026-05" not in text.split("✓ Landing")[-1]
 
 
@@ -126,6 +128,7 @@ def test_a_refresh_counts_every_model_seed_and_test_once(config: Path, monkeypat
 
     (config.parent / "runs" / "b.run.json").write_text(json.dumps(RECORD | {"training_run_id": "Run B"}))
     refresh(load_settings(config), say=lambda _: None, listener=note)
-    models = [(done, total) for step, done, total in steps if step == "models"]
-    assert models == [(number, len(models)) for number in range(1, len(models) + 1)] and len(models) > 100
-    assert list(dict.fromkeys(step for step, _, _ in steps)) == ["landing", "raw", "models", "publication"]
+    for kind in ("models", "tests"):  # each counted by itself
+        counted = [(done, total) for step, done, total in steps if step == kind]
+        assert counted == [(number, len(counted)) for number in range(1, len(counted) + 1)] and len(counted) > 80
+    assert {step for step, _, _ in steps} == {"landing", "raw", "models", "tests", "publication"}
