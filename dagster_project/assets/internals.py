@@ -96,7 +96,7 @@ class WrittenRun:
         self.written = 0.0  # when it last stored some, by the system's clock
         self._step = ""
         self._step_began = started
-        self._is_failed = False
+        self._failed = list[str]()  # words of the failed steps
         self._add(DagsterEventType.PIPELINE_START, started)
 
     def begin(self, step: str, at: float) -> None:
@@ -115,16 +115,19 @@ class WrittenRun:
     def fail(self, at: float, failure: dg.Failure) -> None:
         """This step failed with these words."""
         failed = UserFailureData("command line", failure.description, failure.metadata)
-        self._add(DagsterEventType.STEP_FAILURE, at, StepFailureData(error=None, user_failure_data=failed))
-        self._step, self._is_failed = "", True
+        data, words = StepFailureData(error=None, user_failure_data=failed), failure.description or ""
+        self._add(DagsterEventType.STEP_FAILURE, at, data, words)
+        self._failed.append(f"{self._step}: {words}")
+        self._step = ""
 
     def end(self, at: float, *, is_interrupted: bool = False) -> None:
         """The run is over: interrupted, or failed if one of its steps is."""
         self._end_step(at)
         if is_interrupted:
             self._add(DagsterEventType.PIPELINE_CANCELED, at)
-        elif self._is_failed:
-            self._add(DagsterEventType.PIPELINE_FAILURE, at, JobFailureData(None, RunFailureReason.STEP_FAILURE))
+        elif self._failed:
+            data = JobFailureData(None, RunFailureReason.STEP_FAILURE)
+            self._add(DagsterEventType.PIPELINE_FAILURE, at, data, "\n".join(self._failed))
         else:
             self._add(DagsterEventType.PIPELINE_SUCCESS, at)
 
@@ -139,9 +142,10 @@ class WrittenRun:
         if self._step:
             self._add(DagsterEventType.STEP_SUCCESS, at, StepSuccessData((at - self._step_began) * 1000))
 
-    def _add(self, kind: DagsterEventType, at: float, data: Any = None) -> None:
+    def _add(self, kind: DagsterEventType, at: float, data: Any = None, message: str | None = None) -> None:
         step = None if kind.value.startswith("PIPELINE") else self._step
-        self._kept.append((DagsterEvent(kind.value, REFRESH, event_specific_data=data, step_key=step), at))
+        event = DagsterEvent(kind.value, REFRESH, event_specific_data=data, step_key=step, message=message)
+        self._kept.append((event, at))
 
 
 def _outline(instance: dg.DagsterInstance) -> tuple[str, str]:

@@ -22,6 +22,7 @@ from dagster_project.settings import load_settings
 from tests.browser import free_port, open_page
 from tests.invented_build import FAILURE, ROWS, show, steps_of
 from tests.line.kit import query
+from tests.warm import run_trainledger
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,6 +51,8 @@ LAUNCH = """mutation ($job: String!, $tags: [ExecutionTag!]!) { launchPipelineEx
 BACKFILL = """mutation ($asked: LaunchBackfillParams!) { launchPartitionBackfill(backfillParams: $asked) {
   __typename ... on PythonError { message }
 } }"""
+
+STEPS = "query ($run: ID!) {runOrError(runId: $run) {... on Run {stepStats {stepKey}}}}"
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +131,7 @@ def test_the_run_of_the_command_line_and_its_checks_are_on_the_page(dagster_ui: 
         page.get_by_text("started_by: command line").first.wait_for(timeout=60_000)
         page.get_by_text("Success").first.wait_for(timeout=60_000)
         page.goto(f"{dagster_ui}/runs/{first_run(dagster_ui)}")
-        for step in ("new_deliveries", "build"):
+        for step in ("new_deliveries", "build", "every_source_is_in"):
             page.get_by_text(step, exact=True).first.wait_for(timeout=60_000)
         assert page.get_by_text("Unable to build execution plan").count() == 0
         page.goto(f"{dagster_ui}/assets/marts/fct_reconciliation?view=checks")
@@ -169,6 +172,11 @@ def test_a_refresh_is_started_with_one_click_and_lands_telemetry_and_run_records
             time.sleep(1)
     run = finished(dagster_ui, LONGEST_REFRESH_SECONDS)
     assert run["runId"] != before and run["status"] == "SUCCESS", run
+    assert [step["stepKey"] for step in ask(dagster_ui, STEPS, run=run["runId"])["runOrError"]["stepStats"]] == [
+        "new_deliveries",
+        "build",
+        "every_source_is_in",
+    ]
     home = line / "trainledger-home"
     assert query(home, "select recorded_id from marts.dim_training_runs where training_run_id = 'ui-late'") == [("UI late",)]
     assert list((home / "landing" / "neuron").glob("*ui-late*"))
@@ -189,5 +197,22 @@ def test_a_failed_gate_of_the_command_line_shows_its_rows(dagster_ui: str, line:
     with open_page(viewport={"width": 1600, "height": 1000}) as page:
         page.goto(f"{dagster_ui}/runs/{run['runId']}")
         page.get_by_text("Failure").first.wait_for(timeout=60_000)
+        page.get_by_text("Correct the cause.").first.wait_for(timeout=60_000)
         page.goto(f"{dagster_ui}/assets/marts/fct_reconciliation?view=checks&checkDetail=assert_every_cell_adds_up")
         page.get_by_text(ROWS).first.wait_for(timeout=60_000)
+        page.get_by_text("This is a blocking asset check.").wait_for(timeout=60_000)
+
+
+def test_a_missing_source_is_named_with_its_remedy_on_the_page_of_the_failed_run(dagster_ui: str, line: Path) -> None:
+    (line / "exports" / "gpu").rename(line / "gone")
+    done = run_trainledger("refresh", "--config", line / "trainledger.yaml", now=DEMO_NOW, in_dagster=True)
+    (line / "gone").rename(line / "exports" / "gpu")
+    assert done.returncode == 3, done.stderr
+    run = latest_run(dagster_ui)
+    assert run["status"] == "FAILURE"
+    with open_page(viewport={"width": 1600, "height": 1000}) as page:
+        page.goto(f"{dagster_ui}/runs/{run['runId']}")
+        page.get_by_text(f"gpu: {line / 'exports' / 'gpu'}: there is no such folder. Create the folder").first.wait_for(
+            timeout=60_000
+        )
+        assert page.get_by_text("every_source_is_in").count() > 1
