@@ -124,10 +124,12 @@ def require_all_passed(connection: duckdb.DuckDBPyConnection, build_id: str, exp
         for gate in failed[:SHOWN_ROWS]
     )
     more = f"\n  and {len(failed) - SHOWN_ROWS} more" if len(failed) > SHOWN_ROWS else ""
-    raise GateError(
+    error = GateError(
         f"Build {build_id} is not published: {len(failed)} of its gates did not pass:\n{shown}{more}\nThe last publication stays",
         remedy="Correct the cause (source, record or model) and run `trainledger refresh` again.",
     )
+    error.gates = tuple(gate.gate for gate in failed)
+    raise error
 
 
 def unpublished_reports(connection: duckdb.DuckDBPyConnection, build_id: str) -> dict[str, str]:
