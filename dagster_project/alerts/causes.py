@@ -15,6 +15,7 @@ from dagster_project.alerts.watching import Watched
 from dagster_project.landing.lateness import late_sources
 from dagster_project.settings import Settings
 from dagster_project.settings.alerts import Alerts
+from dagster_project.warehouse.gates import REPORT
 from dagster_project.warehouse.home import Home
 
 LATE, HOME, GATES = "late", "home", "gates"  # scopes
@@ -32,7 +33,7 @@ def of_sources(settings: Settings, run: Watched) -> Iterator[Cause]:
 def of_run(settings: Settings, run: Watched) -> Iterator[Cause]:
     """Gates that did not pass, or whatever else made a run fail."""
     if run.failed and run.failed.gates:
-        for gate in run.failed.gates:
+        for gate in (gate for gate in run.failed.gates if not gate.startswith(REPORT)):  # of_reports names those
             text, remedy = run.failed.text, run.failed.remedy
             yield cause(settings, "gate", f"gate/{gate}", scope=GATES, gate=gate, text=text, remedy=remedy)
     elif run.failed:

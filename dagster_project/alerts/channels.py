@@ -66,7 +66,8 @@ def text_of(message: Message, organisation: str) -> str:
     if (left := len(message.causes) - 1 - SHOWN) > 0:
         others.append(f"- and {left} more")
     names = {"first": first.first, "missing": first.missing, "remedy": first.remedy, "link": first.link}
-    text = words[message.kind].format(title=title_of(message), organisation=organisation, **names)
+    kind = message.kind if first.has_end else "notice"
+    text = words[kind].format(title=title_of(message), organisation=organisation, **names)
     return text + (words["others"].format(others="\n".join(others)) if others else "")
 
 

@@ -110,7 +110,8 @@ class _Ledger:
 def _line_of_week(
     month: str, team: str, currency: str, runs_ended: int, cost: Decimal | None, cost_of_month: Decimal | None
 ) -> str:
-    ended = f"{runs_ended} runs ended, {cost or 0:,.2f} {currency} in all" if runs_ended else "no run ended"
+    runs = "1 run" if runs_ended == 1 else f"{runs_ended or 'no'} runs"
+    ended = f"{runs} ended" + (f", {cost or 0:,.2f} {currency} in all" if runs_ended else "")
     return f"{team}: {ended}; {month} so far {cost_of_month or 0:,.2f} {currency}"
 
 

@@ -149,7 +149,9 @@ def absent_lines(absent: Mapping[str, str]) -> list[str]:
 
 def without_reports(absent: Mapping[str, str]) -> GateError:
     """Why a refresh that published the ledger ends with exit code 1 all the same."""
-    return GateError("\n".join(absent_lines(absent)), remedy="Correct the model or its test, then refresh again.")
+    error = GateError("\n".join(absent_lines(absent)), remedy="Correct the model or its test, then refresh again.")
+    error.gates = tuple(f"{REPORT}{table}" for table in absent)
+    return error
 
 
 def close_build(connection: duckdb.DuckDBPyConnection, build_id: str, finished_at: datetime, outcome: str) -> None:
