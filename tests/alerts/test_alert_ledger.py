@@ -172,7 +172,7 @@ def test_factors_that_run_out_within_a_quarter_are_found_by_their_day(tmp_path: 
     assert list(ledger.causes("factor")) == ["factor/2027-01-01"]
 
 
-def test_the_week_that_is_billed_is_told_by_team_and_has_no_end(tmp_path: Path) -> None:
+def test_the_week_that_is_billed_is_shown_by_team_and_has_no_end(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path)
     ledger.run("sunday", dollars("1000.005"), dollars("7", "2026-09"), ended_at=datetime(2026, 10, 4, 23, 59, 59))  # noqa: DTZ001
     ledger.run("monday", dollars("1"), ended_at=datetime(2026, 10, 5))  # noqa: DTZ001
