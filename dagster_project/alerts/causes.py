@@ -50,7 +50,8 @@ def of_reports(settings: Settings, absent: dict[str, str]) -> Iterator[Cause]:
 
 def of_lateness(home: Home, at: datetime, broken: set[str]) -> Iterator[Cause]:
     """Sources whose next delivery should be there; of one that is broken, that is the first cause."""
-    for late in late_sources(home.sources, home.landing, at):
+    sources = [source for source in home.sources if source.name not in home.settings.expected_missing]
+    for late in late_sources(sources, home.landing, at):
         if late.level == "fail":
             event = "carbon" if late.missing else "stale"
             yield cause(

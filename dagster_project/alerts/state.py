@@ -61,7 +61,7 @@ def advance(state: State, found: Iterable[Cause], judged: Collection[str], chann
     for cause in found:
         names = (cause.key, *cause.also)
         old = next((known[name] for name in names if name in known), None)
-        if old is None and not cause.is_news:
+        if cause.key in lasting or (old is None and not cause.is_news):
             continue
         if old is None:
             begun.append(cause)
@@ -115,7 +115,7 @@ def unsent(home: Path) -> list[str]:
         for channel in message.owed:
             found.setdefault(channel, []).append(message)
     return [
-        f"{len(waiting)} alerts wait for {channel} since {waiting[0].at}: {state.refused.get(channel, 'not tried yet')}."
+        f"alerts not sent by {channel}: {len(waiting)}, since {waiting[0].at}: {state.refused.get(channel, 'not tried yet')}."
         " The next refresh tries again."
         for channel, waiting in found.items()
     ]

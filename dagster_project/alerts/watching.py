@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from dagster_project.base.failures import GateError, LockHeldError, SourceError, TrainledgerError, UsageError, machine_failure
+from dagster_project.base.failures import GateError, LockHeldError, TrainledgerError, UsageError, machine_failure
 
 if TYPE_CHECKING:
     from dagster_project.landing.planning import Problem
@@ -66,11 +66,8 @@ def report(home: Home, run: Watched, say: Say) -> None:
 
 
 def failure(error: Exception, home: Home) -> Failed | None:
-    """What to report of an error; nothing of a wrong option or of another writer, who ends with messages too.
-
-    Nor of a source: its problems are causes of their own.
-    """
-    if isinstance(error, UsageError | LockHeldError | SourceError):
+    """What to report of an error; nothing of a wrong option or of another writer, who ends with messages too."""
+    if isinstance(error, UsageError | LockHeldError):
         return None
     known = error if isinstance(error, TrainledgerError) else machine_failure(error, home.root)
     if known is None:

@@ -142,6 +142,6 @@ def test_causes_of_one_group_are_one_message_and_a_way_that_is_no_longer_configu
     both = [a_cause("a"), a_cause("b")]
     Look(tmp_path, 1).settle(both, set(), {"mail": taken.append, "webhook": None})
     assert [[one.key for one in message.causes] for message in taken] == [["a", "b"]]
-    assert [line.partition(" since")[0] for line in state.unsent(tmp_path)] == ["1 alerts wait for webhook"]
+    assert [line.partition(" since")[0] for line in state.unsent(tmp_path)] == ["alerts not sent by webhook: 1,"]
     Look(tmp_path, 2).settle(both, set(), {"mail": taken.append})
     assert not state.unsent(tmp_path) and len(taken) == 1

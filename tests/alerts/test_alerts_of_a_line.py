@@ -47,8 +47,8 @@ class Line:
         for path in self.exports.folder.glob("exports/cur/**/*"):
             os.utime(path, (at, at))
 
-    def by_command_line(self, *options: str) -> int:
-        done = run_trainledger("refresh", "--config", self.config, *options, now=NOW)
+    def by_command_line(self, *options: str, now: str = NOW) -> int:
+        done = run_trainledger("refresh", "--config", self.config, *options, now=now)
         self.shown += [done.stdout, done.stderr]
         return done.returncode
 
@@ -60,7 +60,7 @@ class Line:
     def status(self) -> list[str]:
         done = run_trainledger("status", "--config", self.config, "--json", now=NOW)
         self.shown.append(done.stdout)
-        return [line for line in json.loads(done.stdout)["warnings"] if "alerts wait" in line]
+        return [line for line in json.loads(done.stdout)["warnings"] if "alerts not sent" in line]
 
     def arrived(self) -> tuple[list[str], list[str]]:
         """Subjects of letters and titles of calls since the last time."""
@@ -97,7 +97,7 @@ def test_each_cause_is_one_letter_and_one_call_and_its_end_is_too_whoever_refres
     assert line.by_command_line() == 3
     refused = "cur: a delivery was not taken"
     assert line.arrived() == ([refused], [])
-    assert [text.partition(" since")[0] for text in line.status()] == ["1 alerts wait for webhook"]
+    assert [text.partition(" since")[0] for text in line.status()] == ["alerts not sent by webhook: 1,"]
     assert "the server answered 500. The next refresh tries again." in line.status()[0]
 
     # Dagster finds the same: its run is red, the letter is not sent again, and the call arrives
@@ -120,6 +120,13 @@ def test_each_cause_is_one_letter_and_one_call_and_its_end_is_too_whoever_refres
     landed.write_bytes(kept)
     assert line.by_dagster()
     assert line.arrived() == both(f"Over: {gate}")
+
+    # a month later nothing came: the bill is late and a month of carbon lacks; the run's budget is an old matter that lasts
+    assert line.by_command_line(now="2026-06-22T00:00:00Z") == 0
+    late = ("cur is late", "carbon: no emissions of 2026-05")
+    assert line.arrived() == both(*late)
+    assert line.by_dagster()
+    assert line.arrived() == both(*(f"Over: {title}" for title in late))
 
 
 def test_a_run_that_was_killed_is_reported_by_the_sensor_and_over_with_the_next_good_one(line: Line) -> None:
