@@ -6,6 +6,7 @@ What to send is the room alerts' matter. Where none are configured, a run knows 
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from logging import Logger, getLogger
 from pathlib import Path
 
 import dagster as dg
@@ -78,5 +79,5 @@ def alert_sensors(settings: Settings) -> list[dg.SensorDefinition]:
     ]
 
 
-def _sayer(log: dg.DagsterLogManager) -> Callable[[str], None]:
-    return lambda message: log.warning(message)
+def _sayer(log: Logger | None) -> Callable[[str], None]:
+    return lambda message: (log or getLogger("trainledger")).warning(message)

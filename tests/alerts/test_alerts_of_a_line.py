@@ -15,11 +15,14 @@ import dagster as dg
 import pytest
 import yaml
 
-from dagster_project.assets.alerting import alert_sensors
+from dagster_project.alerts.watching import Failed
+from dagster_project.assets.alerting import alert_sensors, failure_of_run
 from dagster_project.assets.graph import build_definitions
 from dagster_project.assets.instance import prepare_instance
+from dagster_project.base.failures import GateError
 from dagster_project.settings import load_settings
 from tests.alerts.kit import SECRETS, Received, alerts_of, environment, servers
+from tests.invented_build import show, steps_of
 from tests.line.kit import write_small_exports
 from tests.warm import run_trainledger
 
@@ -108,18 +111,10 @@ def test_each_cause_is_one_letter_and_one_call_and_its_end_is_too_whoever_refres
     assert line.by_command_line() == 3
     assert line.arrived() == both()
 
-    # the next good delivery ends the matter, and landed bytes that changed begin another: a build that is not published
+    # the next good delivery ends the matter
     line.deliver(bill, good, hour=2)
-    [landed] = line.settings.home.glob("landing/cur/**/*.parquet")
-    kept = landed.read_bytes()
-    landed.chmod(0o600)
-    landed.write_bytes(kept + b"x")
-    assert line.by_command_line("--full") == 1
-    gate = "Gate build did not pass, and nothing new is published"
-    assert line.arrived() == both(f"Over: {refused}", gate)
-    landed.write_bytes(kept)
     assert line.by_dagster()
-    assert line.arrived() == both(f"Over: {gate}")
+    assert line.arrived() == both(f"Over: {refused}")
 
     # a month later nothing came: the bill is late and a month of carbon lacks; the run's budget is an old matter that lasts
     assert line.by_command_line(now="2026-06-22T00:00:00Z") == 0
@@ -150,12 +145,14 @@ def test_a_run_that_was_killed_is_reported_by_the_sensor_and_over_with_the_next_
     assert line.arrived() == both("Over: refresh failed")
 
 
-def test_no_secret_is_in_any_output_letter_call_or_file(line: Line) -> None:
-    shown = "\n".join(line.shown)
-    assert "a delivery was not taken" in shown
-    assert not [secret for secret in SECRETS if secret in shown]
-    files = [path for path in line.settings.home.rglob("*") if path.is_file()]
-    assert not [path for path in files for secret in SECRETS if secret.encode() in path.read_bytes()]
+def test_gates_that_failed_in_a_run_are_read_from_its_events(line: Line) -> None:
+    error = GateError("2 gates did not pass", remedy="Correct them.")
+    error.gates = ("dbt.one", "dbt.two")
+    with pytest.raises(GateError):
+        show(line.settings, steps_of(line.settings, error))
+    with dg.DagsterInstance.get() as instance:
+        [newest] = instance.get_runs(limit=1)
+        assert failure_of_run(instance, newest.run_id) == Failed("2 gates did not pass.", "Correct them.", error.gates)
 
 
 def test_without_alerts_nothing_of_them_is_imported(line: Line) -> None:
@@ -169,5 +166,22 @@ def test_without_alerts_nothing_of_them_is_imported(line: Line) -> None:
         "except SystemExit as end: assert not end.code, end.code\n"
         "print([name for name in sys.modules if name.startswith('dagster_project.alerts.')], 'smtplib' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "['dagster_project.alerts.watching'] False", done.stdout
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stdout == "['dagster_project.alerts.watching'] False\n", done.stderr
+
+
+def test_a_refresh_that_fails_sends_its_alerts_before_it_ends(line: Line) -> None:
+    landed = min(line.settings.home.glob("landing/carbon/**/*.parquet"))
+    landed.chmod(0o600)
+    landed.write_bytes(landed.read_bytes() + b"x")
+    assert line.by_command_line("--full") == 3
+    assert line.arrived() == both("refresh failed")
+    assert "a landed object has other bytes" in line.shown[-2]
+
+
+def test_no_secret_is_in_any_output_letter_call_or_file(line: Line) -> None:
+    shown = "\n".join(line.shown)
+    assert "a delivery was not taken" in shown
+    assert not [secret for secret in SECRETS if secret in shown]
+    files = [path for path in line.settings.home.rglob("*") if path.is_file()]
+    assert not [path for path in files for secret in SECRETS if secret.encode() in path.read_bytes()]
