@@ -164,10 +164,10 @@ def test_without_alerts_nothing_of_them_is_imported(line: Line) -> None:
         "import sys\nfrom dagster_project.cli import app\n"
         f"try:\n app(['refresh', '--config', {str(config)!r}])\n"
         "except SystemExit as end: assert not end.code, end.code\n"
-        "print([name for name in sys.modules if name.startswith('dagster_project.alerts.')], 'smtplib' in sys.modules)"
+        "print([name for name in sys.modules if name.startswith('dagster_project.alerts.')])"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert done.stdout == "['dagster_project.alerts.watching'] False\n", done.stderr
+    assert done.stdout == "['dagster_project.alerts.watching']\n", done.stderr
 
 
 def test_a_refresh_that_fails_sends_its_alerts_before_it_ends(line: Line) -> None:
