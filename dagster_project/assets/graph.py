@@ -7,6 +7,7 @@ from typing import Any
 import dagster as dg
 
 from dagster_project.assets import results
+from dagster_project.assets.alerting import alert_sensors
 from dagster_project.assets.labels import labelled
 from dagster_project.assets.landing import every_source_is_in, new_deliveries_asset, source_asset
 from dagster_project.assets.line import line_assets
@@ -53,7 +54,10 @@ def build_definitions(settings: Settings, wait: float = UI_WAIT) -> dg.Definitio
             ),
         ],
         schedules=schedules(refresh, report, compare),
-        resources={"writer": WriterLock(home=str(settings.home), wait=wait)},
+        sensors=alert_sensors(settings),
+        resources={
+            "writer": WriterLock(home=str(settings.home), wait=wait, alerts=str(settings.path) if settings.alerts else "")
+        },
         executor=dg.in_process_executor,  # a process per step costs seconds, and one run holds the writer lock
     )
 

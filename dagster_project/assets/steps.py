@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 from pydantic import PrivateAttr
 
+from dagster_project.assets.alerting import alerts_of
 from dagster_project.assets.internals import end_dead_runs
 from dagster_project.assets.labels import PACKAGE, code_references
 from dagster_project.assets.names import POOL
-from dagster_project.base.failures import TrainledgerError
+from dagster_project.base.failures import GateError, TrainledgerError
 from dagster_project.base.locking import writer_lock
 from dagster_project.landing.missing import Missing
 
@@ -39,11 +40,12 @@ def step(key: dg.AssetKey, code: str, **declared: Any) -> Callable[..., dg.Asset
 class WriterLock(dg.ConfigurableResource[Any]):
     """The writer lock of the home, held for a whole run: two runs never mix their steps in one build file.
 
-    What the run is missing goes with it from the look at the sources to the last step.
+    What the run is missing goes with it from the look at the sources to the last step. Behind the lock its alerts are sent.
     """
 
     home: str
     wait: float = UI_WAIT
+    alerts: str = ""  # the configuration, where it has alerts
     _missing: Missing | None = PrivateAttr(default=None)
 
     @property
@@ -59,7 +61,8 @@ class WriterLock(dg.ConfigurableResource[Any]):
     def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator["WriterLock"]:
         run = context.run.run_id if context.run else "a run"
         job = context.run.job_name if context.run else ""
-        with writer_lock(Path(self.home), f"Dagster {job} {run}".replace("  ", " "), self.wait):
+        holder = f"Dagster {job} {run}".replace("  ", " ")
+        with alerts_of(self.alerts, context, lambda: self._missing), writer_lock(Path(self.home), holder, self.wait):
             if context.instance:
                 end_dead_runs(context.instance)
             yield self
@@ -69,7 +72,8 @@ def failure_of(error: BaseException) -> dg.Failure:
     """A failure as Dagster shows it; one of the product has words, and a failed gate brings its first rows in them."""
     if not isinstance(error, TrainledgerError):
         return dg.Failure(f"{type(error).__name__}: {error}")
-    parts = {"where": error.where, "remedy": error.remedy}
+    gates = "\n".join(error.gates) if isinstance(error, GateError) else None
+    parts = {"where": error.where, "remedy": error.remedy, "gates": gates}
     return dg.Failure(str(error), metadata={name: text for name, text in parts.items() if text}, allow_retries=False)
 
 

@@ -39,9 +39,10 @@ class TrainledgerError(Exception):
 
 
 class GateError(TrainledgerError):
-    """A gate, a check or a verification differs from what it must be."""
+    """A gate, a check or a verification differs from what it must be; `gates` names those of a build."""
 
     exit_code = 1
+    gates: tuple[str, ...] = ()
 
 
 class UsageError(TrainledgerError):

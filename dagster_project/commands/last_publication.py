@@ -3,12 +3,15 @@
 Nothing is decided here. Where nothing is published, or an older version published it, there is nothing to list.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import duckdb
+
+from dagster_project.alerts import expiring
 
 SHOWN = 5
 _SAMPLES = "select sum(sample_count)::bigint, sum(matched_sample_count)::bigint from marts.fct_telemetry_matches"
@@ -34,21 +37,6 @@ _UNKNOWN_SKUS = r"""
     from found
     group by all
     order by row_count desc, 1
-"""
-# a quarter ahead, of the newest month that has factors: what it rests on is what the next months would rest on
-_EXPIRING = """
-    with newest as (
-        select factor_id, factor_age_years, factor_id || ' (' || region_id || ')' as name
-        from marts.fct_training_run_emissions_modelled
-        where usage_month = (select max(usage_month) from marts.fct_training_run_emissions_modelled where factor_id is not null)
-    )
-    select strftime(factors.valid_to, '%Y-%m-%d'), factors.valid_to <= $day, max(newest.factor_age_years),
-        string_agg(distinct newest.name, ', ' order by newest.name)
-    from newest
-    inner join marts.dim_emission_factors as factors using (factor_id)
-    where factors.valid_to <= $day + interval 3 month
-    group by factors.valid_to
-    order by factors.valid_to
 """
 _REMEDY = "From then on months have no modelled emissions there; docs/methodology/factors.md describes how to put in a newer one"
 
@@ -92,17 +80,19 @@ def unknown_tpu_skus(published_file: Path) -> list[UnknownSku]:
 def expiring_factors(published_file: Path, at: datetime) -> list[str]:
     """A sentence per day on which factors of the newest usage month run out."""
     return [
-        f"emission factors {'expired' if is_over else 'expire'} on {day}: {names}; "
-        f"{'their age is unknown' if age is None else f'age {age} years'}. {_REMEDY}."
-        for day, is_over, age, names in _rows(published_file, _EXPIRING, day=at.date())
+        f"{one} {_REMEDY}." for one in _asked(published_file, lambda connection: expiring.expiring_factors(connection, at.date()))
     ]
 
 
-def _rows(published_file: Path, query: str, **parameters: Any) -> list[tuple[Any, ...]]:
+def _rows(published_file: Path, query: str) -> list[tuple[Any, ...]]:
+    return _asked(published_file, lambda connection: connection.execute(query).fetchall())
+
+
+def _asked(published_file: Path, ask: Callable[[duckdb.DuckDBPyConnection], list[Any]]) -> list[Any]:
     if not published_file.exists():
         return []
     with duckdb.connect(str(published_file), read_only=True) as connection:
         try:
-            return connection.execute(query, parameters or None).fetchall()
+            return ask(connection)
         except (duckdb.BinderException, duckdb.CatalogException):  # without this table or column, until the next refresh
             return []

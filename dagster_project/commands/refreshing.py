@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from dagster_project.alerts.watching import Watched, watched
 from dagster_project.base.failures import LockHeldError
 from dagster_project.base.later import keep_pandas_for_later
 from dagster_project.base.locking import forget_dead_writer, writer_lock
@@ -78,9 +79,23 @@ def refresh(
 
     Raises GateError when the build is not published; everything that was landed stays landed.
     """
-    started = time.time()
-    on_spark.require(settings.engine)  # before anything is landed for a build that cannot be
     home = Home.of(settings)
+    with watched(home, "refresh", say) as watch:
+        return _refresh(home, watch, only, full, months, wait, say, listener)
+
+
+def _refresh(
+    home: Home,
+    watch: Watched,
+    only: str | None,
+    full: bool,
+    months: Collection[str],
+    wait: float,
+    say: Say,
+    listener: Listener,
+) -> Refreshed:
+    started, settings = time.time(), home.settings
+    on_spark.require(settings.engine)  # before anything is landed for a build that cannot be
     sources = [settings.source(only)] if only else settings.sources
     # without the lock: a look changes nothing, not even a lock file
     plan = make_plan(sources, settings.base, home.landing, full=full)
@@ -92,6 +107,7 @@ def refresh(
         home.mend_publication()
         say(UP_TO_DATE)
         looked = steps.look_of(settings, sources, [], plan.unreadable, election)
+        watch.look((source.name for source in sources), looked.missing.problems)
         if not only and not looked.missing.is_noted(settings.cache):
             _show_look(home, looked, started, wait, say)
     else:
@@ -111,6 +127,7 @@ def refresh(
                 for step in refresh_steps(home, full=full, months=months):
                     if isinstance(step, steps.Elected):
                         looked = steps.look_of(settings, sources, done.landed, unread, step.election)
+                        watch.look((source.name for source in sources), looked.missing.problems)
                         run.show(looked)
                     elif isinstance(step, steps.Started):
                         done.build = step.build

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from connectors.layouts.accounting import Counts
+from dagster_project.alerts.state import unsent
 from dagster_project.base.months import CARBON_EXPECTED_AFTER, bill_closed_from, carbon_final_from, month_end, months_between
 from dagster_project.commands.last_publication import TelemetryMet, UnknownSku, expiring_factors, telemetry_met, unknown_tpu_skus
 from dagster_project.election.election import Election, elect
@@ -79,7 +80,7 @@ def read_status(settings: Settings) -> Status:
     sources = [_source_status(source, home.landing, election) for source in home.sources]
     published = home.site.published_file
     expected = [f"{name} is {EXPECTED}" for name in settings.expected_missing]
-    warnings = [*expected, *_partial(home.sources, election), *expiring_factors(published, election.at)]
+    warnings = [*expected, *_partial(home.sources, election), *expiring_factors(published, election.at), *unsent(home.root)]
     return Status(election.at, sources, telemetry_met(published), warnings, unknown_tpu_skus(published))
 
 

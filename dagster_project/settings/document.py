@@ -5,12 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from dagster_project.base.failures import UsageError, meant
 from dagster_project.base.kinds import Kind, built_kinds
+from dagster_project.settings.alerts import Alerts, Mail, Webhook
 from dagster_project.settings.lines import Parts, key_twice, line_of, variable, variable_in
-from dagster_project.settings.model import DeliveryLimits, Organisation, Reporting, Retention, Settings, SourceSettings, Strict
+from dagster_project.settings.model import DeliveryLimits, Organisation, Reporting, Retention, Settings, SourceSettings
 from dagster_project.settings.wording import example_of, reason_of
 
 _DEEP = 50  # no configuration has so many brackets in each other
@@ -131,12 +132,15 @@ def settings_of(document: dict[str, Any], path: Path) -> Settings:
 
 def _nearest(parts: Parts) -> str:
     """The key that a misspelt one probably means."""
-    above: dict[str, type[Strict]] = {
+    above: dict[str, type[BaseModel]] = {
         "organisation": Organisation,
         "sources": SourceSettings,
         "retention": Retention,
         "delivery_limits": DeliveryLimits,
         "reporting": Reporting,
+        "alerts": Alerts,
+        "mail": Mail,
+        "webhook": Webhook,
     }
     known = next((above[part] for part in reversed(parts[:-1]) if isinstance(part, str) and part in above), Settings)
     return meant(str(parts[-1]), known.model_fields.keys() - {"path"})

@@ -14,6 +14,7 @@ from dagster_project.base.failures import UsageError, meant
 from dagster_project.base.kinds import KINDS, Descriptor, Kind
 from dagster_project.base.modes import readers_mode
 from dagster_project.base.months import MONTHS
+from dagster_project.settings.alerts import Alerts
 
 SAFE_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 MEMORY_LIMIT = "1500MB"
@@ -169,6 +170,7 @@ class Settings(Strict):
     repository_url: Annotated[str, Field(pattern=r"^https?://[^/\s]+/\S+$")] | None = None  # below it Dagster shows the code
     expected_missing: list[str] = []  # sources that are known to be missing for a while: no refresh fails for them
     reporting: Reporting = Reporting()
+    alerts: Alerts | None = None
     sources: Annotated[list[SourceSettings], Field(min_length=1)]
 
     @cached_property

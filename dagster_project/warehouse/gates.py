@@ -124,10 +124,12 @@ def require_all_passed(connection: duckdb.DuckDBPyConnection, build_id: str, exp
         for gate in failed[:SHOWN_ROWS]
     )
     more = f"\n  and {len(failed) - SHOWN_ROWS} more" if len(failed) > SHOWN_ROWS else ""
-    raise GateError(
+    error = GateError(
         f"Build {build_id} is not published: {len(failed)} of its gates did not pass:\n{shown}{more}\nThe last publication stays",
         remedy="Correct the cause (source, record or model) and run `trainledger refresh` again.",
     )
+    error.gates = tuple(gate.gate for gate in failed)
+    raise error
 
 
 def unpublished_reports(connection: duckdb.DuckDBPyConnection, build_id: str) -> dict[str, str]:
@@ -147,7 +149,9 @@ def absent_lines(absent: Mapping[str, str]) -> list[str]:
 
 def without_reports(absent: Mapping[str, str]) -> GateError:
     """Why a refresh that published the ledger ends with exit code 1 all the same."""
-    return GateError("\n".join(absent_lines(absent)), remedy="Correct the model or its test, then refresh again.")
+    error = GateError("\n".join(absent_lines(absent)), remedy="Correct the model or its test, then refresh again.")
+    error.gates = tuple(f"{REPORT}{table}" for table in absent)
+    return error
 
 
 def close_build(connection: duckdb.DuckDBPyConnection, build_id: str, finished_at: datetime, outcome: str) -> None:
