@@ -4,7 +4,6 @@ What landing means is dagster_project.landing's matter; both assets use the plan
 """
 
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
 
 import dagster as dg
 
@@ -19,12 +18,12 @@ from dagster_project.settings import Settings, SourceSettings
 from dagster_project.warehouse.home import Home
 
 CODE = "landing/planning.py"
-FRESH = {
-    # bills change several times a day: two days without a delivery are worth a look
-    "bill": dg.FreshnessPolicy.time_window(fail_window=timedelta(days=2), warn_window=timedelta(hours=30)),
-    # both providers publish a month's emissions by the 21st of the next month
-    "carbon": dg.FreshnessPolicy.cron(deadline_cron="0 0 22 * *", lower_bound_delta=timedelta(days=21)),
-}  # telemetry, run records and inputs come when somebody trains
+
+
+class LookConfig(dg.Config):
+    """Which sources to look at; null: all of them."""
+
+    only: list[str] | None = None
 
 
 def problems_of(plan: Plan, landed: Sequence[Landed]) -> list[Problem]:
@@ -43,10 +42,11 @@ def new_deliveries_asset(settings: Settings) -> dg.AssetsDefinition:
         description="A look at **every** configured source: bills, carbon, telemetry, run records, inputs. What is new is landed"
         " and shown at `landing/<source>`, with its month where the source has months. No partition is needed.",
     )
-    def new_deliveries(context: dg.AssetExecutionContext, writer: WriterLock) -> Result:
+    def new_deliveries(context: dg.AssetExecutionContext, config: LookConfig, writer: WriterLock) -> Result:
         home = Home.of(settings)
         with explained():
-            plan = make_plan(home.sources, settings.base, home.landing)
+            looked_at = [settings.source(name) for name in config.only or ()] or home.sources
+            plan = make_plan(looked_at, settings.base, home.landing)
             landed = land_all(home.landing, plan)
             # also what was refused earlier and still is
             problems = [*problems_of(plan, landed), *refusal_problems(elect(home.sources, home.landing).refusals)]
@@ -76,7 +76,6 @@ def source_asset(settings: Settings, source: SourceSettings) -> dg.AssetsDefinit
         kinds={source.location.partition("://")[0] if "://" in source.location else "file", "parquet"},
         tags={"trainledger/kind": str(source.kind), "trainledger/fact": source.facts.fact},
         partitions_def=dg.DynamicPartitionsDefinition(name=names.source_months(source.name)) if is_monthly else None,
-        freshness_policy=FRESH.get(source.facts.fact),
         metadata={"location": source.location},
         check_specs=[
             dg.AssetCheckSpec(

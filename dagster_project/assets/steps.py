@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
+from dagster_project.assets.history import bounded
 from dagster_project.assets.internals import end_dead_runs
 from dagster_project.assets.names import OWNERS, POOL
 from dagster_project.base.failures import TrainledgerError
@@ -50,6 +51,7 @@ class WriterLock(dg.ConfigurableResource[Any]):
 
     home: str
     wait: float = UI_WAIT
+    history_megabytes: int = 500
 
     @contextmanager
     def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator["WriterLock"]:
@@ -58,7 +60,8 @@ class WriterLock(dg.ConfigurableResource[Any]):
         with writer_lock(Path(self.home), f"Dagster {job} {run}".replace("  ", " "), self.wait):
             if context.instance:
                 end_dead_runs(context.instance)
-            yield self
+            with bounded(context.instance, context.run, Path(self.home), self.history_megabytes):
+                yield self
 
 
 def failure_of(error: BaseException) -> dg.Failure:

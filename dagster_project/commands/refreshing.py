@@ -15,14 +15,13 @@ from pathlib import Path
 from dagster_project.base.later import keep_pandas_for_later
 from dagster_project.base.locking import forget_dead_writer, writer_lock
 from dagster_project.commands.progress import draw
-from dagster_project.election.election import Election, elect
-from dagster_project.election.units import fingerprints
-from dagster_project.landing.land import Landed, Landing, NotDerivedError
+from dagster_project.landing.land import Landed, Landing
 from dagster_project.landing.planning import Plan, Problem, land_all, make_plan, refusal_problems, unreadable_problems
 from dagster_project.settings import Settings
 from dagster_project.warehouse import builds, on_spark, steps
 from dagster_project.warehouse.building import Listener, no_listener, refresh_steps
 from dagster_project.warehouse.home import Home
+from dagster_project.warehouse.news import current_election
 from dagster_project.warehouse.site import Site
 
 Say = Callable[[str], None]
@@ -82,7 +81,7 @@ def refresh(
     # without the lock: a look changes nothing, not even a lock file
     plan = make_plan(sources, settings.base, home.landing, full=full)
     done = Refreshed(problems=plan.unreadable)
-    election = None if full or months or not plan.is_empty else _current_election(home, plan)
+    election = None if full or months or not plan.is_empty else current_election(home, plan)
     if election is not None:
         forget_dead_writer(home.root)
         home.keep_modes()
@@ -119,15 +118,6 @@ def refresh(
     for problem in done.problems:
         say(f"Unreadable or quarantined: {problem}")
     return done
-
-
-def _current_election(home: Home, plan: Plan) -> Election | None:
-    """The election that the publication is of, or None when there is something to build."""
-    try:
-        election = elect(home.sources, home.landing, contents_of=home.landing.contents_on_shelf, landed=plan.landed)
-    except NotDerivedError:
-        return None
-    return election if builds.is_current(home.site, fingerprints(home.rules, election)) else None
 
 
 def _land(landing: Landing, plan: Plan, done: Refreshed, listener: Listener) -> None:

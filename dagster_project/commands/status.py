@@ -19,10 +19,12 @@ from dagster_project.election.election import Election, elect
 from dagster_project.election.winners import Elected
 from dagster_project.landing.deriving.contents import BillMonth, Contents, version_order
 from dagster_project.landing.land import Landing
+from dagster_project.landing.lateness import Late, late_sources
 from dagster_project.landing.partial_months import REASON, REMEDY, in_words, partial_months
 from dagster_project.landing.records import Generation, RefusalRecord, calendar_month
 from dagster_project.settings import Settings, SourceSettings
 from dagster_project.warehouse.home import Home
+from dagster_project.warehouse.upkeep import Holdings, holdings_of
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,8 @@ class Status:
     telemetry: TelemetryMet | None = None  # of the last publication
     warnings: list[str] = field(default_factory=list)  # what is missing, or will be soon, unless somebody acts
     unknown_tpu_skus: list[UnknownSku] = field(default_factory=list)  # of the last publication
+    late: list[Late] = field(default_factory=list)
+    home: Holdings | None = None  # in bytes
 
 
 def read_status(settings: Settings) -> Status:
@@ -77,7 +81,9 @@ def read_status(settings: Settings) -> Status:
     sources = [_source_status(source, home.landing, election) for source in home.sources]
     published = home.site.published_file
     warnings = [*_partial(home.sources, election), *expiring_factors(published, election.at)]
-    return Status(election.at, sources, telemetry_met(published), warnings, unknown_tpu_skus(published))
+    late = late_sources(home.sources, home.landing, election.at)
+    skus = unknown_tpu_skus(published)
+    return Status(election.at, sources, telemetry_met(published), warnings, skus, late, holdings_of(home))
 
 
 def _partial(sources: list[SourceSettings], election: Election) -> Iterator[str]:
