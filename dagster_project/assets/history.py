@@ -37,9 +37,9 @@ def bounded(instance: dg.DagsterInstance | None, run: dg.DagsterRun | None, home
     before = _build_of(home)
     yield
     if instance and run:
+        keep_bound(instance, home, megabytes)
         if run.job_name == REFRESH and before == _build_of(home):
             instance.add_run_tags(run.run_id, {NO_NEWS: "nothing"})
-        keep_bound(instance, home, megabytes)
 
 
 def keep_bound(instance: dg.DagsterInstance, home: Path, megabytes: int) -> None:

@@ -16,7 +16,7 @@ from dagster_project.warehouse.upkeep import remove_superseded
 def prune_job(settings: Settings) -> Any:
     """The job that the schedule prune runs: the same as `trainledger prune --yes`."""
 
-    @dg.op(name="prune", pool=POOL, description="Superseded deliveries, what killed writers left, and Dagster's oldest runs.")
+    @dg.op(name="remove", pool=POOL, description="Superseded deliveries, what killed writers left, and Dagster's oldest runs.")
     def remove(context: dg.OpExecutionContext, writer: WriterLock) -> None:
         with explained():
             for removal in remove_superseded(Home.of(settings), yes=True):
