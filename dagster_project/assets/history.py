@@ -1,4 +1,4 @@
-"""Dagster's history of a home, bounded: `history_megabytes` of the folder .dagster, the oldest runs first.
+"""Dagster's history of a home, bounded: `history_megabytes` of the folder .dagster, the oldest runs first. (Not PostgreSQL's.)
 
 A run lies in a file of its own, and its events of assets once more in the index that all runs share. What goes with a run is all
 of that but the newest materialisation of each asset and month and the newest result of each check, so that the pages of assets
@@ -36,7 +36,7 @@ def bounded(instance: dg.DagsterInstance | None, run: dg.DagsterRun | None, home
     """A run that writes in a home: afterwards it is known whether it published, and the history is below its bound."""
     before = _build_of(home)
     yield
-    if instance and run:
+    if instance and run and is_sharded(instance):
         keep_bound(instance, home, megabytes)
         if run.job_name == REFRESH and before == _build_of(home):
             instance.add_run_tags(run.run_id, {NO_NEWS: "nothing"})

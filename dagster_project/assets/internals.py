@@ -203,8 +203,6 @@ NEWEST_STAY = (
 def forget(instance: dg.DagsterInstance, run_id: str, *, is_listed: bool = False) -> None:
     """Remove a run with its file and its log, or only these; the newest of what it did of each asset, month and check stays."""
     storage: Any = instance.event_log_storage
-    if not is_sharded(instance):
-        return
     with storage.index_connection() as connection:
         for statement in NEWEST_STAY:
             connection.execute(text(statement), {"run": run_id})

@@ -38,6 +38,7 @@ def require_times(settings: Settings) -> None:
     """Refuse a configuration whose schedules Dagster would not take."""
     for name in USUAL:
         times_of(settings, name)
+    comparison_condition(settings)
 
 
 def automation(

@@ -27,7 +27,7 @@ class Lag:
 
 
 # a bill and all that is no bill or carbon: since the newest delivery
-BILL = Lag(timedelta(hours=30), timedelta(hours=48), "bills change every day, at AWS up to three times")
+BILL = Lag(timedelta(hours=30), timedelta(hours=48), "both providers add to a bill every day")
 TRAINING = Lag(
     timedelta(days=35),  # a team that trains once a month is never late
     timedelta(days=100),  # a whole quarter whose energy would rest on time alone

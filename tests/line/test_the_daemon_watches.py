@@ -26,13 +26,13 @@ LONGEST_SECONDS = 600
 SOURCES = [
     {"name": name, "kind": kind, "location": f"./exports/{name}"} for name, kind in (("cur", "aws_cur"), ("carbon", "aws_carbon"))
 ]
-# the graph that `trainledger ui` shows, but that a sensor may look every second
+# the graph that `trainledger ui` shows, but that a sensor may look every three seconds
 GRAPH = """
 import os
 from pathlib import Path
 from dagster_project.assets.graph import build_definitions
 from dagster_project.settings import load_settings
-defs = build_definitions(load_settings(Path(os.environ["TRAINLEDGER_CONFIG"])), seconds=1)
+defs = build_definitions(load_settings(Path(os.environ["TRAINLEDGER_CONFIG"])), seconds=3)
 """
 
 
