@@ -22,7 +22,7 @@ from tests.landing.kit import Organisation, bill_line, carbon_row
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
-LONGEST_SECONDS = 600
+LONGEST_SECONDS = 900
 SOURCES = [
     {"name": name, "kind": kind, "location": f"./exports/{name}"} for name, kind in (("cur", "aws_cur"), ("carbon", "aws_carbon"))
 ]
