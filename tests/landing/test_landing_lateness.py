@@ -1,4 +1,4 @@
-"""Which sources are late: by the provider's promise and the newest delivery, and never because a month went by without training."""
+"""Which sources are late: by the provider's promise, and never because a month went by without training."""
 
 from __future__ import annotations
 
