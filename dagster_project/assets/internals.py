@@ -1,7 +1,7 @@
 """What reaches below Dagster's public interface, all of it: a Dagster that moves one of these parts moves it here.
 
-Runs that are written from outside Dagster's executor, many events in one commit, runs that were killed, and the tag by which the
-page of a job finds its runs.
+Runs that are written from outside Dagster's executor, many events in one commit, runs that were killed, what goes with a run that
+is removed, and the tag by which the page of a job finds its runs.
 tests/run_side/test_run_command_line.py names the part that a release of Dagster moved.
 """
 
