@@ -25,9 +25,10 @@ KEY = "trainledger/reported"  # tag of a run: which publication of which quarter
 def quarterly_schedule(settings: Settings, report: Any, **when: Any) -> dg.ScheduleDefinition:
     """The report of the quarter that ended last."""
 
-    @dg.schedule(name="quarterly", job=report, **when)
+    words = "The quarter that ended last: three weeks later its last carbon month can have been published."
+
+    @dg.schedule(name="quarterly", job=report, description=words, **when)
     def quarterly(context: dg.ScheduleEvaluationContext) -> dg.SkipReason | dg.RunRequest:
-        """The quarter that ended three weeks ago: by then its last carbon month can have been published."""
         quarter = quarter_of(months_back(f"{context.scheduled_execution_time:%Y-%m}", 3)[0])
         return request(context.instance, Site.of_home(settings.home), quarter)
 
