@@ -58,6 +58,7 @@ SECONDS = {
     "test_run_months.py": 60,
     "test_run_wheel.py": 55,
     "test_dagster_page.py": 60,
+    "test_the_daemon_watches.py": 60,
     "test_conservation_of_any_google.py": 18,
     "test_four_ways.py": 35,
     "test_demo_exports.py": 20,

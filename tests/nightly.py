@@ -102,6 +102,7 @@ PARTS = {
             "tests/line/test_focus_beside_the_detailed_bill.py",
             "tests/line/test_large_amounts.py",
             "tests/line/test_months_stand_apart.py",
+            "tests/line/test_the_daemon_watches.py",
             "tests/line/test_refresh_again.py",
             "tests/line/test_time_size_and_place.py",
             "tests/line/test_trace.py",

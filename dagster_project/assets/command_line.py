@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 
 from dagster_project.assets import names, results
+from dagster_project.assets.history import keep_bound
 from dagster_project.assets.instance import prepare_instance
 from dagster_project.assets.internals import REPOSITORY, WrittenRun, end_dead_runs, news_of, read_migrations_once
 from dagster_project.assets.partitions import register_ledger, register_source_months
@@ -43,7 +44,7 @@ class RefreshRun:
         self._missing: Missing | None = None
         self._absent: dict[str, str] = {}  # report tables that the publication goes without, and why
         with _excused(self._give_up):
-            instance = opened.enter_context(_instance(home.root))
+            instance = opened.enter_context(opened_instance(home.root))
             end_dead_runs(instance)
             self._run = WrittenRun(instance, names.BY_COMMAND_LINE | REPOSITORY, started)
             self._run.begin(names.LOOK, started)
@@ -87,6 +88,7 @@ class RefreshRun:
                         run.fail(now, results.missing_failure(self._missing))
                 run.end(now, is_interrupted=is_interrupted)
                 run.write()
+            keep_bound(run.instance, self._home.root, self._home.settings.history_megabytes)
 
     def _give_up(self, why: str) -> None:
         self._run = None
@@ -108,7 +110,7 @@ def refresh_run(home: Home, started: float, say: Say) -> Iterator[RefreshRun]:
 
 def show_report(home: Path, quarter: str, html: Path, status: str, say: Say) -> None:
     """Show one rendered quarter."""
-    with _excused(say), _instance(home) as instance:
+    with _excused(say), opened_instance(home) as instance:
         record = Site.of_home(home).publication()
         register_ledger(instance, record["units"] if record else {})
         instance.report_runless_asset_event(results.report_materialization(quarter, html, status))
@@ -116,12 +118,13 @@ def show_report(home: Path, quarter: str, html: Path, status: str, say: Say) -> 
 
 def show_comparison(home: Path, report: "Comparison", say: Say) -> None:
     """Show one rendered comparison."""
-    with _excused(say), _instance(home) as instance:
+    with _excused(say), opened_instance(home) as instance:
         instance.report_runless_asset_event(results.comparison_materialization(report))
 
 
 @contextmanager
-def _instance(home: Path) -> Iterator[dg.DagsterInstance]:
+def opened_instance(home: Path) -> Iterator[dg.DagsterInstance]:
+    """The Dagster of a home, for this command."""
     with modes.owner_alone():
         prepare_instance(home)
         read_migrations_once()

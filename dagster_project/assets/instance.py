@@ -7,13 +7,20 @@ from pathlib import Path
 
 from dagster_project.base import durable
 
-DAGSTER_YAML = """\
+FIRST_YAML = """\
 # Written by trainledger. The UI and the command line share this instance.
 telemetry: {enabled: false}
 nux: {enabled: false}
 # one step at a time on the warehouse file; the operating-system lock in the home guards against everyone else
 concurrency:
   pools: {default_limit: 1, granularity: op}
+"""
+DAGSTER_YAML = f"""{FIRST_YAML}\
+# looks of the sensors and times of the schedules, by days
+retention:
+  schedule: {{purge_after_days: 90}}
+  sensor: {{purge_after_days: {{skipped: 2, started: 90, success: 90, failure: 90}}}}
+  auto_materialize: {{purge_after_days: {{skipped: 2, started: 90, success: 90, failure: 90}}}}
 """
 
 
@@ -22,7 +29,7 @@ def prepare_instance(home: Path) -> None:
     folder = home / ".dagster"
     folder.mkdir(parents=True, exist_ok=True)
     configuration = folder / "dagster.yaml"
-    if not configuration.exists():
+    if not configuration.exists() or configuration.read_text() == FIRST_YAML:  # as 0.8 wrote it
         durable.write(configuration, DAGSTER_YAML)  # a half-written one would be taken for whole ever after
     os.environ["DAGSTER_HOME"] = str(folder)
     os.environ["DAGSTER_DISABLE_TELEMETRY"] = "yes"

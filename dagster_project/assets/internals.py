@@ -1,7 +1,7 @@
 """What reaches below Dagster's public interface, all of it: a Dagster that moves one of these parts moves it here.
 
-Runs that are written from outside Dagster's executor, many events in one commit, runs that were killed, and the tag by which the
-page of a job finds its runs.
+Runs that are written from outside Dagster's executor, many events in one commit, runs that were killed, what goes with a run that
+is removed, and the tag by which the page of a job finds its runs.
 tests/run_side/test_run_command_line.py names the part that a release of Dagster moved.
 """
 
@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import cache
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -27,8 +28,10 @@ from dagster._core.snap.execution_plan_snapshot import (
 )
 from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
 from dagster._core.storage.dagster_run import DagsterRun
+from dagster._utils.schedules import is_valid_cron_string
+from sqlalchemy import text
 
-from dagster_project.assets.names import BUILD, BY_COMMAND_LINE, LANDING_CHECK, LOOK, POOL, REFRESH, SOURCES
+from dagster_project.assets.names import BUILD, BY_COMMAND_LINE, LANDING_CHECK, LOOK, POOL, PUBLICATION, REFRESH, SOURCES
 
 REPOSITORY = {".dagster/repository": "__repository__@dagster_project.definitions"}  # the page of a job lists runs that have it
 OPENS_A_FILE = "_connect"  # of SqliteEventLogStorage: (name of a file) -> a connection with a transaction begun
@@ -166,6 +169,67 @@ def _outline(instance: dg.DagsterInstance) -> tuple[str, str]:
     plan = ExecutionPlanSnapshot(steps, artifacts_persisted=False, job_snapshot_id=job.snapshot_id)
     storage = instance.run_storage  # which keeps each of them once
     return storage.add_job_snapshot(job), storage.add_execution_plan_snapshot(plan)
+
+
+def is_cron(text: str) -> bool:
+    """Whether Dagster takes a text for times."""
+    return bool(is_valid_cron_string(text))
+
+
+def is_sharded(instance: dg.DagsterInstance) -> bool:
+    """Whether each run has a file of its own, as with SQLite below a home; PostgreSQL keeps all in one table."""
+    return hasattr(instance.event_log_storage, "path_for_shard")
+
+
+def published_by(instance: dg.DagsterInstance, run_id: str) -> str:
+    """The publication that a run made, as Dagster stored it; '' of a run that made none."""
+    storage: Any = instance.event_log_storage
+    asked = text("select event from event_logs where run_id = :run and asset_key = :asset and dagster_event_type = :kind")
+    values = {"run": run_id, "asset": PUBLICATION.to_string(), "kind": DagsterEventType.ASSET_MATERIALIZATION.value}
+    with storage.index_connection() as connection:
+        return "".join(event for (event,) in connection.execute(asked, values))
+
+
+# Without a run they are what `report_runless_asset_event` writes, and stay when a run goes. `+` keeps SQLite from the index of
+# types, and a result is found by asset, check and run: whatever else would read what all runs left.
+NEWEST_STAY = (
+    """
+    update event_logs set run_id = ''
+    where run_id = :run and +dagster_event_type = 'ASSET_MATERIALIZATION' and not exists (
+        select 1 from event_logs as later
+        where later.asset_key = event_logs.asset_key and later.dagster_event_type = 'ASSET_MATERIALIZATION'
+            and later.partition is event_logs.partition and later.id > event_logs.id
+    )
+    """,
+    """
+    delete from asset_check_executions where id in (
+        select result.id
+        from event_logs as written
+        inner join asset_check_executions as result
+            on result.asset_key = replace(written.event ->> '$.dagster_event.event_specific_data.asset_key.path', '","', '", "')
+            and result.check_name = written.event ->> '$.dagster_event.event_specific_data.check_name'
+            and result.run_id = written.run_id
+        where written.run_id = :run and +written.dagster_event_type = 'ASSET_CHECK_EVALUATION' and exists (
+            select 1 from asset_check_executions as later
+            where later.asset_key = result.asset_key and later.check_name = result.check_name and later.id > result.id
+        )
+    )
+    """,
+)
+
+
+def forget(instance: dg.DagsterInstance, run_id: str, *, is_listed: bool = False) -> None:
+    """Remove a run with its file and its log, or only these; the newest of what it did of each asset, month and check stays."""
+    storage: Any = instance.event_log_storage
+    with storage.index_connection() as connection:
+        for statement in NEWEST_STAY:
+            connection.execute(text(statement), {"run": run_id})
+        storage.delete_events_for_run(connection, run_id)  # `delete_run` would empty the run's own file too, which goes as it is
+    if not is_listed:
+        instance.run_storage.delete_run(run_id)
+    for ending in ("", "-wal", "-shm"):
+        Path(f"{storage.path_for_shard(run_id)}{ending}").unlink(missing_ok=True)
+    instance.compute_log_manager.delete_logs(prefix=[run_id])
 
 
 def end_dead_runs(instance: dg.DagsterInstance) -> None:

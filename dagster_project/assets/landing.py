@@ -4,7 +4,6 @@ What landing means is dagster_project.landing's matter; both assets use the plan
 """
 
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
 
 import dagster as dg
 
@@ -22,12 +21,12 @@ from dagster_project.warehouse.home import Home
 
 CODE = "landing/planning.py"
 NO_LOOK = "No source was looked at in this run. Run the whole job `refresh`."
-FRESH = {
-    # bills change several times a day: two days without a delivery are worth a look
-    "bill": dg.FreshnessPolicy.time_window(fail_window=timedelta(days=2), warn_window=timedelta(hours=30)),
-    # both providers publish a month's emissions by the 21st of the next month
-    "carbon": dg.FreshnessPolicy.cron(deadline_cron="0 0 22 * *", lower_bound_delta=timedelta(days=21)),
-}  # telemetry, run records and inputs come when somebody trains
+
+
+class LookConfig(dg.Config):
+    """Which sources to look at; null: all of them."""
+
+    only: list[str] | None = None
 
 
 def problems_of(plan: Plan, landed: Sequence[Landed]) -> list[Problem]:
@@ -46,13 +45,14 @@ def new_deliveries_asset(settings: Settings) -> dg.AssetsDefinition:
         description="A look at **every** configured source: bills, carbon, telemetry, run records, inputs. What is new is landed"
         " and shown at `landing/<source>`, with its month where the source has months. No partition is needed.",
     )
-    def new_deliveries(context: dg.AssetExecutionContext, writer: WriterLock) -> Result:
+    def new_deliveries(context: dg.AssetExecutionContext, config: LookConfig, writer: WriterLock) -> Result:
         home = Home.of(settings)
         with explained():
-            plan = make_plan(home.sources, settings.base, home.landing)
+            looked_at = [settings.source(name) for name in config.only or ()] or home.sources
+            plan = make_plan(looked_at, settings.base, home.landing)
             landed = land_all(home.landing, plan)
             election = elect(home.sources, home.landing)
-        looked = steps.look_of(settings, home.sources, landed, unreadable_problems(plan, landed), election)
+        looked = steps.look_of(settings, looked_at, landed, unreadable_problems(plan, landed), election)
         register_source_months(context.instance, home.sources, home.landing)
         for event in news_of(context.instance, results.landing_events(looked, settings.expected_missing)):
             context.log_event(event)
@@ -61,12 +61,14 @@ def new_deliveries_asset(settings: Settings) -> dg.AssetsDefinition:
             context.log.warning(f"Could not be read, tried again in {UNREADABLE_WAIT:.0f} s: {', '.join(sorted(unreadable))}")
             raise dg.RetryRequested(max_retries=UNREADABLE_RETRIES, seconds_to_wait=UNREADABLE_WAIT)
         writer.keep(looked.missing)
+        if not config.only:
+            looked.missing.note(settings.cache)
         return dg.MaterializeResult(metadata=results.landing_metadata(landed))
 
     return new_deliveries
 
 
-def every_source_is_in(settings: Settings) -> dg.AssetChecksDefinition:
+def every_source_is_in() -> dg.AssetChecksDefinition:
     """The last step of a refresh: it fails where a source is missing, whatever became of the rest."""
 
     @dg.multi_asset_check(
@@ -87,7 +89,6 @@ def every_source_is_in(settings: Settings) -> dg.AssetChecksDefinition:
             raise dg.Failure(NO_LOOK, allow_retries=False)
         for line in missing.expected:
             context.log.info(line)
-        missing.note(settings.cache)
         yield results.as_result(results.sources_check(missing))
         if missing.problems:
             raise results.missing_failure(missing)
@@ -107,7 +108,6 @@ def source_asset(settings: Settings, source: SourceSettings) -> dg.AssetsDefinit
         kinds={source.location.partition("://")[0] if "://" in source.location else "file", "parquet"},
         tags={"trainledger/kind": str(source.kind), "trainledger/fact": source.facts.fact},
         partitions_def=dg.DynamicPartitionsDefinition(name=names.source_months(source.name)) if is_monthly else None,
-        freshness_policy=FRESH.get(source.facts.fact),
         metadata={"location": source.location},
         check_specs=[
             dg.AssetCheckSpec(

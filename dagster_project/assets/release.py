@@ -9,6 +9,7 @@ import dagster as dg
 
 from dagster_project.assets import names, results
 from dagster_project.assets.line import followed
+from dagster_project.assets.schedules import comparison_condition
 from dagster_project.assets.steps import Result, WriterLock, explained, step
 from dagster_project.publishing.reporting import policy_of, render_comparison, render_quarter
 from dagster_project.settings import Settings
@@ -76,6 +77,7 @@ def report_assets(settings: Settings) -> tuple[dg.AssetsDefinition, dg.AssetsDef
         code,
         **of_reports,
         kinds={"html"},
+        automation_condition=comparison_condition(settings),
         description="Trainium and TPU over the last twelve complete months of the published file: verdicts, sensitivities, claims"
         " of vendors. The same as `trainledger report compare`.",
     )

@@ -14,6 +14,7 @@ import dagster as dg
 from pydantic import PrivateAttr
 
 from dagster_project.assets.alerting import alerts_of
+from dagster_project.assets.history import bounded
 from dagster_project.assets.internals import end_dead_runs
 from dagster_project.assets.labels import PACKAGE, code_references
 from dagster_project.assets.names import POOL
@@ -46,6 +47,7 @@ class WriterLock(dg.ConfigurableResource[Any]):
     home: str
     wait: float = UI_WAIT
     alerts: str = ""  # the configuration, where it has alerts
+    history_megabytes: int = 500
     _missing: Missing | None = PrivateAttr(default=None)
 
     @property
@@ -65,7 +67,8 @@ class WriterLock(dg.ConfigurableResource[Any]):
         with alerts_of(self.alerts, context, lambda: self._missing), writer_lock(Path(self.home), holder, self.wait):
             if context.instance:
                 end_dead_runs(context.instance)
-            yield self
+            with bounded(context.instance, context.run, Path(self.home), self.history_megabytes):
+                yield self
 
 
 def failure_of(error: BaseException) -> dg.Failure:

@@ -17,14 +17,13 @@ from dagster_project.base.failures import LockHeldError
 from dagster_project.base.later import keep_pandas_for_later
 from dagster_project.base.locking import forget_dead_writer, writer_lock
 from dagster_project.commands.progress import draw
-from dagster_project.election.election import Election, elect
-from dagster_project.election.units import fingerprints
-from dagster_project.landing.land import Landed, Landing, NotDerivedError
+from dagster_project.landing.land import Landed, Landing
 from dagster_project.landing.planning import Plan, Problem, land_all, make_plan, unreadable_problems
 from dagster_project.settings import Settings
 from dagster_project.warehouse import builds, gates, on_spark, steps
 from dagster_project.warehouse.building import UP_TO_DATE, Listener, no_listener, refresh_steps
 from dagster_project.warehouse.home import Home
+from dagster_project.warehouse.news import current_election
 from dagster_project.warehouse.site import Site
 
 Say = Callable[[str], None]
@@ -100,7 +99,7 @@ def _refresh(
     # without the lock: a look changes nothing, not even a lock file
     plan = make_plan(sources, settings.base, home.landing, full=full)
     done = Refreshed()
-    election = None if full or months or not plan.is_empty else _current_election(home, plan)
+    election = None if full or months or not plan.is_empty else current_election(home, plan)
     if election is not None:
         forget_dead_writer(home.root)
         home.keep_modes()
@@ -157,15 +156,6 @@ def _show_look(home: Home, looked: steps.Looked, started: float, wait: float, sa
             looked.missing.note(home.settings.cache)
     except LockHeldError as held:
         say(f"The Dagster UI does not show this look. {held}")
-
-
-def _current_election(home: Home, plan: Plan) -> Election | None:
-    """The election that the publication is of, or None when there is something to build."""
-    try:
-        election = elect(home.sources, home.landing, contents_of=home.landing.contents_on_shelf, landed=plan.landed)
-    except NotDerivedError:
-        return None
-    return election if builds.is_current(home.site, fingerprints(home.rules, election)) else None
 
 
 def _land(landing: Landing, plan: Plan, done: Refreshed, listener: Listener) -> list[Problem]:

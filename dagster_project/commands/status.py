@@ -20,10 +20,12 @@ from dagster_project.election.election import Election, elect
 from dagster_project.election.winners import Elected
 from dagster_project.landing.deriving.contents import BillMonth, Contents, version_order
 from dagster_project.landing.land import Landing
+from dagster_project.landing.lateness import Late, late_sources
 from dagster_project.landing.partial_months import REASON, REMEDY, in_words, partial_months
 from dagster_project.landing.records import Generation, RefusalRecord, calendar_month
 from dagster_project.settings import Settings, SourceSettings
 from dagster_project.warehouse.home import Home
+from dagster_project.warehouse.upkeep import Holdings, holdings_of
 
 EXPECTED = "expected to be missing: no refresh fails for it, and the next one states whether it is in again."
 
@@ -71,6 +73,8 @@ class Status:
     telemetry: TelemetryMet | None = None  # of the last publication
     warnings: list[str] = field(default_factory=list)  # what is missing, or will be soon, unless somebody acts
     unknown_tpu_skus: list[UnknownSku] = field(default_factory=list)  # of the last publication
+    late: list[Late] = field(default_factory=list)
+    home: Holdings | None = None  # in bytes
 
 
 def read_status(settings: Settings) -> Status:
@@ -81,7 +85,10 @@ def read_status(settings: Settings) -> Status:
     published = home.site.published_file
     expected = [f"{name} is {EXPECTED}" for name in settings.expected_missing]
     warnings = [*expected, *_partial(home.sources, election), *expiring_factors(published, election.at), *unsent(home.root)]
-    return Status(election.at, sources, telemetry_met(published), warnings, unknown_tpu_skus(published))
+    awaited = [source for source in home.sources if source.name not in settings.expected_missing]
+    late = late_sources(awaited, home.landing, election.at)
+    skus = unknown_tpu_skus(published)
+    return Status(election.at, sources, telemetry_met(published), warnings, skus, late, holdings_of(home))
 
 
 def _partial(sources: list[SourceSettings], election: Election) -> Iterator[str]:

@@ -6,6 +6,7 @@ from itertools import groupby
 from textwrap import fill
 
 from rich.console import Console
+from rich.filesize import decimal
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
@@ -60,6 +61,13 @@ def _lines(status: Status, earlier: list[str], everything: bool) -> Iterator[tup
         yield "bold yellow", "unknown TPU SKU", f"{sku.sku_description!r} in {sku.row_count:,} rows. {UNKNOWN_SKU}"
     for warning in status.warnings:
         yield "bold yellow", "warning", warning
+    for late in status.late:
+        yield "bold red" if late.level == "fail" else "bold yellow", "late", str(late)
+    if held := status.home:
+        parts = f"landing {decimal(held.landing)}, cache {decimal(held.cache)}, published {decimal(held.published)}"
+        history = f"Dagster's history {decimal(held.history)} of {decimal(held.history_limit)}"
+        free = decimal(held.free_of_landing + held.free_of_history)
+        yield "", "home", f"{parts}, {history}; `trainledger prune` would free {free}"
 
 
 def _lines_of(source: SourceStatus, earlier: list[str], everything: bool) -> Iterator[tuple[str, str, str]]:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from dagster_project.assets.columns import learn_columns
 from dagster_project.assets.instance import prepare_instance
+from dagster_project.assets.schedules import require_times
 from dagster_project.base.modes import owner_alone
 from dagster_project.settings import Settings
 from dagster_project.warehouse import modelling
@@ -22,6 +23,7 @@ MODULE = "dagster_project.definitions"
 
 def serve(settings: Settings, port: int, say: Callable[[str], None]) -> int:
     """Start both, say where, wait; stop both when one ends or a signal comes. Returns the exit code of who ended first."""
+    require_times(settings)
     with owner_alone():
         prepare_instance(settings.home)
         learn_columns(Site.of_home(settings.home), modelling.project(settings.home))

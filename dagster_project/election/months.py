@@ -67,6 +67,16 @@ def payer_months(election: Election) -> list[PayerMonth]:
     return rows
 
 
+def final_months(election: Election) -> set[str]:
+    """Months of which every payer's bill and carbon is there and is not changed by its provider any more."""
+    totals = (total for member in election.of_fact("bill") for total in member.totals)
+    is_final = {total.usage_month: False for total in totals if total.uninvoiced_lines}
+    for one in payer_months(election):
+        flags = (one.is_bill_landed, one.is_bill_closed, one.is_carbon_published, one.is_carbon_final)
+        is_final[one.usage_month] = is_final.get(one.usage_month, True) and all(flags)
+    return {month for month, final in is_final.items() if final}
+
+
 def _invoiced(members: list[Elected]) -> dict[tuple[str, str], str]:
     """The latest month whose invoice has rows of a payer's month, where bills name invoices: it must be over as well."""
     latest: dict[tuple[str, str], str] = {}

@@ -3,7 +3,7 @@
 Secrets never stand here: they come from the providers' credential chains or the environment.
 """
 
-from dagster_project.settings.document import load_settings, settings_of
+from dagster_project.settings.document import error_at, load_settings, settings_of
 from dagster_project.settings.model import MEMORY_LIMIT, SAFE_NAME, DeliveryLimits, Reporting, Rules, Settings, SourceSettings
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "Rules",
     "Settings",
     "SourceSettings",
+    "error_at",
     "load_settings",
     "settings_of",
 ]

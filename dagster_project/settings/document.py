@@ -11,7 +11,15 @@ from dagster_project.base.failures import UsageError, meant
 from dagster_project.base.kinds import Kind, built_kinds
 from dagster_project.settings.alerts import Alerts, Mail, Webhook
 from dagster_project.settings.lines import Parts, key_twice, line_of, variable, variable_in
-from dagster_project.settings.model import DeliveryLimits, Organisation, Reporting, Retention, Settings, SourceSettings
+from dagster_project.settings.model import (
+    DeliveryLimits,
+    Organisation,
+    Reporting,
+    Retention,
+    Schedules,
+    Settings,
+    SourceSettings,
+)
 from dagster_project.settings.wording import example_of, reason_of
 
 _DEEP = 50  # no configuration has so many brackets in each other
@@ -46,6 +54,12 @@ def load_settings(path: Path) -> Settings:
     except KeyUsageError as error:
         found = [line_of(data.decode(), parts) for parts in error.places]
         raise UsageError(error.what, where=_at(path, *found), remedy=error.remedy) from None
+
+
+def error_at(path: Path, parts: Parts, reason: str) -> UsageError:
+    """An error of a key of a configuration that was read, where only a room above knows what its value must be."""
+    error = KeyUsageError(parts, f"'{'.'.join(map(str, parts))}': {reason}", path)
+    return UsageError(error.what, where=_at(path, line_of(path.read_text(encoding="utf-8"), parts)), remedy=error.remedy)
 
 
 def _parsed(data: bytes, path: Path) -> Any:
@@ -141,6 +155,7 @@ def _nearest(parts: Parts) -> str:
         "alerts": Alerts,
         "mail": Mail,
         "webhook": Webhook,
+        "schedules": Schedules,
     }
     known = next((above[part] for part in reversed(parts[:-1]) if isinstance(part, str) and part in above), Settings)
     return meant(str(parts[-1]), known.model_fields.keys() - {"path"})

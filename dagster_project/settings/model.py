@@ -82,6 +82,35 @@ class Reporting(Strict):
         return self
 
 
+def _times(value: Any) -> Any:
+    """Cron texts as a tuple; true (at the usual times) and false (not at all) as they are."""
+    if value is None or isinstance(value, bool):
+        return bool(value)
+    texts = [value] if isinstance(value, str) else value
+    if isinstance(texts, list) and texts and all(isinstance(text, str) and len(text.split()) == 5 for text in texts):
+        return tuple(texts)
+    raise ValueError("write a cron text of five fields, in UTC, a list of such texts, true (at the usual times) or false")
+
+
+Times = Annotated[tuple[str, ...] | bool, BeforeValidator(_times)]
+
+
+class Schedules(Strict):
+    """What Dagster starts by itself; assets/schedules.py has the usual times, and checks a cron text as Dagster does."""
+
+    new_deliveries: bool | None = False  # a look every 15 minutes, and a refresh where it finds something
+    refresh: Times = False  # a refresh at these times, whether there is something or not
+    quarterly: Times = False
+    comparison: Times = False
+    prune: Times = False
+
+    @model_validator(mode="after")
+    def _one_requests_a_refresh(self) -> Self:
+        if self.new_deliveries and self.refresh:
+            raise ValueError("'new_deliveries' and 'refresh' both request a refresh: keep one of them")
+        return self
+
+
 class SourceSettings(Strict):
     """One source: what it is, where it is, and how to reach it."""
 
@@ -171,6 +200,8 @@ class Settings(Strict):
     expected_missing: list[str] = []  # sources that are known to be missing for a while: no refresh fails for them
     reporting: Reporting = Reporting()
     alerts: Alerts | None = None
+    schedules: Schedules = Schedules()
+    history_megabytes: Annotated[int, Field(ge=10)] = 500  # of Dagster's runs; the oldest go first
     sources: Annotated[list[SourceSettings], Field(min_length=1)]
 
     @cached_property

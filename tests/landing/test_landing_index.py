@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from dagster_project.commands.refreshing import _current_election
 from dagster_project.landing import index, store
 from dagster_project.landing.land import NotDerivedError
 from dagster_project.landing.planning import make_plan
 from dagster_project.landing.records import RECORD
 from dagster_project.landing.retention import prune
 from dagster_project.warehouse.home import Home
+from dagster_project.warehouse.news import current_election
 from tests.landing.kit import Organisation, bill_line, set_time, write_run
 
 pytestmark = pytest.mark.usefixtures("_clock")
@@ -101,7 +101,7 @@ def test_a_refresh_without_news_asks_the_disk_about_each_record_once(
     stamp_of = store.stamp_of
     monkeypatch.setattr(store, "stamp_of", lambda path: asked.append(str(path)) or stamp_of(path))
     home = Home.of(known.settings)
-    _current_election(home, make_plan(home.sources, known.settings.base, home.landing))
+    current_election(home, make_plan(home.sources, known.settings.base, home.landing))
     records = [path for path in asked if path.endswith(RECORD)]
     assert len(records) == len(set(records)) == 6
 

@@ -232,6 +232,22 @@ TWICE = b"""sources:
             *("line 4", "'sources[cur].book': this is neither true nor false nor the name", ""),
             id="book",
         ),
+        pytest.param(
+            GOOD + b"schedules:\n  new_deliveries: true\n  refresh: '0 6 * * *'\n" + ONE_SOURCE,
+            *("line 3", "'new_deliveries' and 'refresh' both request a refresh", "schedules: {new_deliveries: true"),
+            id="two that request a refresh",
+        ),
+        pytest.param(
+            GOOD + b"schedules:\n  prune: every sunday\n" + ONE_SOURCE,
+            *("line 4", "'schedules.prune': write a cron text of five fields", 'prune: "0 3 * * 0"'),
+            id="no cron",
+        ),
+        pytest.param(
+            GOOD + b"schedules: {refesh: true}\n" + ONE_SOURCE, "line 3", "did you mean 'refresh'?", "", id="no schedule"
+        ),
+        pytest.param(
+            GOOD + b"history_megabytes: 1\n" + ONE_SOURCE, "line 3", "'history_megabytes'", "history_megabytes: 500", id="history"
+        ),
     ],
 )
 def test_what_yaml_would_take_or_pydantic_would_word_is_named_with_its_lines_and_an_example(

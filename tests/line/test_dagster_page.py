@@ -21,7 +21,7 @@ from dagster_project.base.failures import GateError
 from dagster_project.settings import load_settings
 from tests.browser import free_port, open_page
 from tests.invented_build import FAILURE, ROWS, show, steps_of
-from tests.line.kit import query
+from tests.line.kit import query, tree
 from tests.warm import run_trainledger
 
 pytestmark = pytest.mark.slow
@@ -151,6 +151,20 @@ def test_a_month_of_another_source_cannot_be_launched_nor_become_green(dagster_u
     started = ask(dagster_ui, LAUNCH % LOCATION, job="land_again_payer_a_cur", tags=tags)["launchPipelineExecution"]
     run = finished(dagster_ui, LONGEST_START_SECONDS)
     assert (run["runId"], run["status"]) == (started["run"]["runId"], "FAILURE")
+
+
+def test_a_backfill_lands_one_month_of_one_source_again_and_nothing_else(dagster_ui: str, line: Path) -> None:
+    before, landed = latest_run(dagster_ui)["runId"], tree(line / "trainledger-home/landing")
+    asked = {"assetSelection": [{"path": ["landing", "payer-a-cur"]}], "partitionNames": ["2026-05"], "title": "May again"}
+    assert ask(dagster_ui, BACKFILL, asked=asked)["launchPartitionBackfill"]["__typename"] == "LaunchBackfillSuccess"
+    for _ in range(LONGEST_START_SECONDS):
+        if latest_run(dagster_ui)["runId"] != before:
+            break
+        time.sleep(1)
+    run = finished(dagster_ui, LONGEST_START_SECONDS)
+    partitions = [tag["value"] for tag in run["tags"] if tag["key"] == "dagster/partition"]
+    assert (run["runId"] != before, run["status"], partitions) == (True, "SUCCESS", ["2026-05"])
+    assert tree(line / "trainledger-home/landing") == landed, "the same bytes again add nothing"
 
 
 def test_a_refresh_is_started_with_one_click_and_lands_telemetry_and_run_records(dagster_ui: str, line: Path) -> None:

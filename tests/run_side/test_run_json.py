@@ -64,7 +64,7 @@ def test_a_refresh_shows_what_was_new_and_what_is_published(refreshed: Path, con
 def test_a_refresh_that_could_not_read_a_source_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = write_config(tmp_path, "  - {name: gone, kind: aws_cur, location: ./nowhere}\n")
     nothing_new = SimpleNamespace(refusals=[], members=[])
-    monkeypatch.setattr("dagster_project.commands.refreshing._current_election", lambda *_: nothing_new)
+    monkeypatch.setattr("dagster_project.commands.refreshing.current_election", lambda *_: nothing_new)
     code, out, _ = run("refresh", "--json", "--config", str(config))
     found = json.loads(out)
     assert code == found["exit_code"] == 3 and found["build_id"] is None and found["rows"] == {}

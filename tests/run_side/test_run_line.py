@@ -117,8 +117,8 @@ def test_the_definitions_hold_the_whole_line(config: Path) -> None:
     assert done.returncode == 0, done.stderr
     groups, jobs, schedules, keys, checks = json.loads(done.stdout.splitlines()[-1])
     assert groups == sorted(GROUPS)
-    assert jobs == ["comparison_report", "publish", "quarterly_report", "rebuild_months", "refresh"]
-    assert sorted(schedules) == ["carbon_window", "comparison_monthly", "quarterly_on_day_22", "refresh_daily"]
+    assert jobs == ["comparison_report", "prune", "publish", "quarterly_report", "rebuild_months", "refresh"]
+    assert sorted(schedules) == ["prune", "quarterly", "refresh"]
     assert {
         "new_deliveries",
         "landing/runs",
