@@ -194,6 +194,24 @@ def sql(
     answer(published_by(config), query, form, out, timeout)
 
 
+@app.command()
+@guarded
+def run(
+    run_id: Annotated[str, typer.Argument(metavar="ID", help="Its id, or the id of its job or attempt elsewhere.")],
+    config: Config = DEFAULT_CONFIG,
+    as_json: Json = False,
+) -> None:
+    """What one run cost, used and emitted: how that is known, from what, and what would make it better.
+
+    A run that goes on has an estimate of its cost until now, which is in no published table.
+
+    Example: trainledger run llama-8b-07
+    """
+    from dagster_project.commands.one_run import show_run
+
+    show_run(published_by(config), run_id, typer.echo, as_json=as_json)
+
+
 @app.command(context_settings={"ignore_unknown_options": True})
 @guarded
 def dbt(

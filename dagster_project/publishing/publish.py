@@ -40,6 +40,7 @@ from dagster_project.publishing.last import (
 )
 from dagster_project.publishing.month_files import write_files
 from dagster_project.publishing.parts import LINK, Parts, new_folder, remove_old_parts, swap_parts
+from dagster_project.publishing.run_aliases import write_run_aliases
 from dagster_project.publishing.statements import write_statements, write_views
 from dagster_project.publishing.tables import COPIED, PublishedTable, ops_tables
 from dagster_project.publishing.totals import write_totals
@@ -173,6 +174,7 @@ def _write(
             own = f"build_id = {literal(build_id)}" if "build_id" in of_ops[name].key else "true"
             _create(connection, catalog["build", "ops", name], "ops", name)
             _insert(connection, f"build.ops.{quoted(name)}", f"ops.{quoted(name)}", of_ops[name].key, own)
+        write_run_aliases(connection, catalog)
         write_contract(connection)
         write_statements(connection, statements)
         if not (last and last.is_intact):  # else the copied file has them
