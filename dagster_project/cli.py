@@ -234,16 +234,19 @@ def dbt(
 @app.command()
 @guarded
 def ui(
-    port: Annotated[int, typer.Option("--port", help="Port on 127.0.0.1.")] = 3000,
+    port: Annotated[int, typer.Option("--port", help="Port of Dagster on 127.0.0.1.")] = 3000,
+    page_port: Annotated[
+        int | None, typer.Option("--page-port", help="Port of the page of the ledger; default: the one after.")
+    ] = None,
     config: Config = DEFAULT_CONFIG,
 ) -> int:
-    """Show the line in the Dagster UI with its schedules and runs, on this machine only, until Ctrl-C.
+    """Show the page of the ledger, and the line in Dagster with its schedules and runs; on this machine only, until Ctrl-C.
 
     Example: trainledger ui --config trainledger.yaml
     """
     from dagster_project.commands.ui import serve
 
-    return serve(settings_of(config), port, say)
+    return serve(settings_of(config), port, port + 1 if page_port is None else page_port, say)
 
 
 @app.command()

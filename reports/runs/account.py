@@ -29,7 +29,8 @@ FIGURES: tuple[tuple[str, str, tuple[str, str] | None, tuple[str, ...]], ...] = 
     ("modelled_location_based_kgco2e", "kgCO2e", ("modelled_low", "modelled_high"), ("modelled emissions:", "energy:")),
 )
 MONTH_FIGURES = """usage_month, billing_currency, effective_cost, billed_cost, facility_energy_kwh, facility_energy_kwh_low,
-    facility_energy_kwh_high, provider_scope_2_location_based_kgco2e, provider_scope_2_market_based_kgco2e, status, unknown_because"""
+    facility_energy_kwh_high, provider_scope_2_location_based_kgco2e, provider_scope_2_market_based_kgco2e, status,
+    unknown_because"""
 
 SUMMARY = """with modelled as (
     select
@@ -149,7 +150,9 @@ def _account(summary: Row, found: Mapping[str, list[Row]]) -> Account:
     own.pop("facility_energy_kwh_high")
     account: Account = {
         **own,
-        "figures": [_figure(summary, name, unit, bounds, reasons, unknown, confidences) for name, unit, bounds, reasons in FIGURES],
+        "figures": [
+            _figure(summary, name, unit, bounds, reasons, unknown, confidences) for name, unit, bounds, reasons in FIGURES
+        ],
         **parts,
     }
     return account | {"advice": advice_for(account)}

@@ -36,7 +36,7 @@ limit 1"""
 
 
 def estimate(publication: Publication, account: Account, until: datetime) -> dict[str, Any] | None:
-    """The estimate of a run without an end, up to an instant in UTC; None for one that ended. Without a rate, why there is none."""
+    """The estimate of a run without an end, until an instant in UTC; None for one that ended. Without a rate: why."""
     if account["ended_at"] is not None or account["started_at"] is None:
         return None
     run, type_ = literal(account["training_run_id"]), account["accelerator_type"]

@@ -93,7 +93,9 @@ def _evidence(account: Account) -> Iterator[str]:
     for row in account["costs"]:
         rule = WORDS["rules"].get(row["attribution_rule"], row["attribution_rule"])
         cost = _amount(row["effective_cost"], row["billing_currency"])
-        yield from _wrapped(f"{cost} of {row['cost_component']}: {rule} (confidence {row['attribution_confidence']})", "  ", "    ")
+        yield from _wrapped(
+            f"{cost} of {row['cost_component']}: {rule} (confidence {row['attribution_confidence']})", "  ", "    "
+        )
     for row in account["energy"]:
         if row["facility_energy_kwh"] is not None:
             basis, power = WORDS["bases"][row["energy_basis"]], WORDS["power"][row["power_confidence"]]
@@ -119,7 +121,9 @@ def _sources(account: Account) -> Iterator[str]:
         yield f"  telemetry {row['source_name']}: {row['matched_samples']:,} samples of {hosts}"
     for row in account["factors"]:
         if row["factor_id"]:
-            yield from _wrapped(f"factor {row['factor_id']}: {row['factor_kgco2e_per_kwh']} kgCO2e/kWh, {row['source']}", "  ", "    ")
+            yield from _wrapped(
+                f"factor {row['factor_id']}: {row['factor_kgco2e_per_kwh']} kgCO2e/kWh, {row['source']}", "  ", "    "
+            )
 
 
 def _estimate(found: dict[str, Any]) -> Iterator[str]:
