@@ -162,7 +162,9 @@ def _write(
     """Bring the new file to the rows of the build. Returns what PUBLICATION.json states of tables and Parquet, and the page."""
     digests, last = list[TableDigest](), parts.last
     with build.cursor() as connection:  # in the engine that has the build open: another one would read the whole file again
-        connection.execute("set TimeZone = 'UTC'; set enable_progress_bar = false")  # progress is shown by steps, not by statements
+        connection.execute(
+            "set TimeZone = 'UTC'; set enable_progress_bar = false"
+        )  # progress is shown by steps, not by statements
         connection.execute(f"attach {literal(str(new_file))} as new; use new")
         connection.begin()  # hundreds of comments and columns: one commit instead of one, with its wait for the disk, for each
         connection.execute("create schema if not exists marts; create schema if not exists ops")

@@ -54,7 +54,7 @@ def _head(account: Account) -> Iterator[str]:
     start, end = (account[name] and f"{account[name]:%Y-%m-%d %H:%M}" for name in ("started_at", "ended_at"))
     span = f"from {start} to {end} UTC" if end else f"from {start} UTC on" if start else "no record of its time"
     attempts = account["attempt_count"]
-    yield f"  {account['state']}, {span}, {attempts} attempt{'' if attempts == 1 else 's'}"
+    yield from _wrapped(f"{account['state']}, {span}, {attempts} attempt{'' if attempts == 1 else 's'}", "  ")
     yield f"  {WORDS['statuses'][account['status']]}"
 
 
@@ -67,12 +67,12 @@ def _figures(account: Account) -> Iterator[str]:
     for figure in account["figures"]:
         label = f"  {LABELS[figure['name']]:<38}"
         if figure["value"] is None:
-            yield from _wrapped(f"{EN_DASH}  {figure['unknown_because'] or 'unknown'}", label, " " * 42)
+            yield from _wrapped(f"{EN_DASH}  {figure['unknown_because'] or 'unknown'}", label, " " * 43)
             continue
         text = _amount(figure["value"], figure["unit"])
         if figure["low"] is not None:
             text += f", bounds {interval(figure['value'], figure['low'], figure['high'], figure['unit'])}"
-        yield f"{label}{text}"
+        yield from _wrapped(text, label, " " * 40)
 
 
 def _months(account: Account) -> Iterator[str]:
@@ -84,9 +84,8 @@ def _months(account: Account) -> Iterator[str]:
             for name, unit in (("effective_cost", month["billing_currency"]), ("facility_energy_kwh", "kWh"))
         ]
         scope_2 = month["provider_scope_2_location_based_kgco2e"]
-        yield f"  {month_name(month['usage_month']):<16}{', '.join(figures)}, " + (
-            f"{_amount(scope_2, 'kgCO2e')} (Scope 2, location-based)" if scope_2 is not None else "emissions not known"
-        )
+        figures.append(f"{EN_DASH if scope_2 is None else _amount(scope_2, 'kgCO2e')} of Scope 2, location-based")
+        yield from _wrapped(", ".join(figures), f"  {month_name(month['usage_month']):<16}", " " * 18)
 
 
 def _evidence(account: Account) -> Iterator[str]:

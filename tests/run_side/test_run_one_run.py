@@ -31,7 +31,11 @@ def rows(config: Path, sql: str) -> list[tuple]:
 
 @pytest.mark.slow
 def test_a_run_is_found_by_its_id_as_recorded_and_by_the_number_of_its_job(config: Path, trainledger: Command) -> None:
-    for name, run_id in (("BERT.Large/mlm-04", "bert-large-mlm-04"), ("41001", "llm8b-cpt-01"), ("vision/detr-sweep-03", "detr-sweep-03")):
+    for name, run_id in (
+        ("BERT.Large/mlm-04", "bert-large-mlm-04"),
+        ("41001", "llm8b-cpt-01"),
+        ("vision/detr-sweep-03", "detr-sweep-03"),
+    ):
         answer = trainledger("run", name, "--json", "--config", config, now=NOW)
         account = json.loads(answer.stdout)
         assert answer.returncode == 0 and account["training_run_id"] == run_id and account["estimate"] is None
