@@ -12,19 +12,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dagster_project.base import durable, modes
-from reports.ledger.page import INDEX, Page, page_of
-from reports.publication import Publication
 
 if TYPE_CHECKING:
     import duckdb
 
     from dagster_project.publishing.digest import TableDigest
+    from reports.ledger.page import Page
 
-FOLDER = "ledger"
+FOLDER, INDEX = "ledger", "index.html"
 
 
 def write_data(connection: duckdb.DuckDBPyConnection, published: Path, digests: Sequence[TableDigest]) -> Page | None:
     """Write the data files that the page of the connection's file needs and that are not there. None: it has no runs."""
+    from reports.ledger.page import page_of  # here: it imports the engine, which a refresh without news never needs
+    from reports.publication import Publication
+
     folder = published / FOLDER
     there = {path.name for path in folder.glob("*.js")}
     page = page_of(Publication(connection), {one.table: one.partitions for one in digests}, there)

@@ -123,7 +123,9 @@ function addUp(documents, keyOf) {
       totals.unknown.set(reason, (totals.unknown.get(reason) ?? 0) + count);
       if (reason.startsWith("cost:")) totals.missing.cost += count;
     }
-    for (const [cell, , currency, effective] of rows("lost")) more(at(keys[cell]).lost, currency, exact(effective));
+    for (const [cell, cause, currency, effective] of rows("lost")) {
+      if (cause !== "idle") more(at(keys[cell]).lost, currency, exact(effective)); // what is idle is of no run
+    }
   }
   return found;
 }

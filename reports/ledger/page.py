@@ -1,7 +1,7 @@
 """The files of the page: which there are, which of them are to be written, and what is in them.
 
 A data file is named by what it was made of: the digests of its months in the published tables, and the rows of its runs. One
-that is there already is right, so a publication writes those of what is new. `index.html` names the files that belong
+that is there already is right, so a publication writes those of what is new. The page itself names the files that belong
 together; whoever replaces it after the others are on the disk shows one publication or the next.
 
 *Example.* A delivery changes August's costs: `month-2026-08-...js` is written, and the file of every month in which a run ended
@@ -24,7 +24,6 @@ from reports.publication import Publication
 from reports.runs.account import accounts, jsonable
 from reports.runs.advice import WORDS
 
-INDEX = "index.html"
 MOST_MONTHS = 36  # newest; older ones are for `trainledger sql`
 MOST_RUNS = 300  # of those that ended in a month, by cost; `trainledger run` has every one
 UNDATED = "undated"  # runs that have no month

@@ -38,7 +38,7 @@ function drawTiles() {
     const lost = all.lost.get(currency);
     return currency ? figureTile("Effective cost of runs", costOf(all, currency), [
       `billed: ${amount(all.billed.get(currency) ?? 0n, currency)}`,
-      lost ? `of it in attempts that were lost${isNarrowed() ? "" : ", and idle"}: ${amount(lost, currency)}` : null,
+      lost ? `of it in attempts that were lost: ${amount(lost, currency)}` : null,
     ]) : tile("Effective cost of runs", DASH, "", ["no run in what is chosen"]);
   });
   byId("tiles").replaceChildren(...tiles,
