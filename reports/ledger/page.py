@@ -25,7 +25,7 @@ from reports.runs.account import accounts, jsonable
 from reports.runs.advice import WORDS
 
 MOST_MONTHS = 36  # newest; older ones are for `trainledger sql`
-MOST_RUNS = 300  # of those that ended in a month, by cost; `trainledger run` has every one
+MOST_RUNS = 200  # of those that ended in a month, by cost; `trainledger run` has every one
 UNDATED = "undated"  # runs that have no month
 HERE = Path(__file__).parent
 CODE = ("page.py", "months.py", "../runs/account.py", "../runs/advice.py", "../runs/words.yml")

@@ -85,7 +85,7 @@ function drawRun(run) {
   const sources = [
     ...own(run.bills).map((row) => [`bill ${row.source_name}`, [row.sub_account_id, row.service_code, row.region_id].filter(Boolean).join(" "), money(row)]),
     ...own(run.attempts).map((row) => [`record of ${row.record_system}`, `attempt ${row.attempt_id}: ${row.state}, ${time(row.started_at)} to ${time(row.ended_at)}`, row.lost_hours ? `${written(exact(row.lost_hours), 2)} hours lost` : row.lost_because ?? ""]),
-    ...own(run.telemetry).map((row) => [`telemetry ${row.source_name}`, `${row.hosts} machines`, `${row.matched_samples} samples`]),
+    ...own(run.telemetry).map((row) => [`telemetry ${row.source_name}`, `${row.hosts} ${row.hosts === 1 ? "machine" : "machines"}`, `${row.matched_samples} samples`]),
     ...own(run.factors).filter((row) => row.factor_id).map((row) => [`factor ${row.factor_id}`, row.source, `${row.factor_kgco2e_per_kwh} kgCO2e/kWh`]),
   ];
   const cell = (value, digits) => (value === undefined ? DASH : written(exact(value), digits));

@@ -132,8 +132,9 @@ def _estimate(found: dict[str, Any]) -> Iterator[str]:
         yield from _wrapped(f"It goes on, and its cost until {until} cannot be estimated: {found['unknown_because']}.")
         return
     where = f" in {found['rate_region']}" if found["rate_region"] else ", in any region"
+    runs = f"{found['rate_runs']} run{'' if found['rate_runs'] == 1 else 's'}"
     yield from _wrapped(
         f"ESTIMATE, not a figure of the ledger: about {grouped(found['value'], 0)} {found['unit']} until {until}. It goes on: "
         f"{grouped(found['chip_hours'], 0)} chip-hours held, times {plain(found['cost_per_chip_hour'])} {found['unit']}, the "
-        f"effective rate of its type{where} in {month_name(found['rate_month'])} ({found['rate_runs']} runs)."
+        f"effective rate of its type{where} in {month_name(found['rate_month'])} ({runs})."
     )
