@@ -21,7 +21,7 @@ from dagster_project.commands.starter_cli import init
 # the groups of `trainledger --help`, in their order; a command belongs to one of them
 GROUPS = {
     "Start": ("init", "doctor", "refresh", "demo"),
-    "Every day": ("status", "sql", "accept", "ui", "record"),
+    "Every day": ("status", "run", "sql", "accept", "ui", "record"),
     "Reports": ("report", "export"),
     "Proof": ("trace", "verify", "restatements", "digest"),
     "Upkeep": ("prune", "dbt"),
@@ -194,6 +194,24 @@ def sql(
     answer(published_by(config), query, form, out, timeout)
 
 
+@app.command()
+@guarded
+def run(
+    run_id: Annotated[str, typer.Argument(metavar="ID", help="Its id, or the id of its job or attempt elsewhere.")],
+    config: Config = DEFAULT_CONFIG,
+    as_json: Json = False,
+) -> None:
+    """What one run cost, used and emitted: how that is known, from what, and what would make it better.
+
+    A run that goes on has an estimate of its cost until now, which is in no published table.
+
+    Example: trainledger run llama-8b-07
+    """
+    from dagster_project.commands.one_run import show_run
+
+    show_run(published_by(config), run_id, typer.echo, as_json=as_json)
+
+
 @app.command(context_settings={"ignore_unknown_options": True})
 @guarded
 def dbt(
@@ -216,16 +234,19 @@ def dbt(
 @app.command()
 @guarded
 def ui(
-    port: Annotated[int, typer.Option("--port", help="Port on 127.0.0.1.")] = 3000,
+    port: Annotated[int, typer.Option("--port", help="Port of Dagster on 127.0.0.1.")] = 3000,
+    page_port: Annotated[
+        int | None, typer.Option("--page-port", help="Port of the page of the ledger; default: the one after.")
+    ] = None,
     config: Config = DEFAULT_CONFIG,
 ) -> int:
-    """Show the line in the Dagster UI with its schedules and runs, on this machine only, until Ctrl-C.
+    """Show the page of the ledger, and the line in Dagster with its schedules and runs; on this machine only, until Ctrl-C.
 
     Example: trainledger ui --config trainledger.yaml
     """
     from dagster_project.commands.ui import serve
 
-    return serve(settings_of(config), port, say)
+    return serve(settings_of(config), port, port + 1 if page_port is None else page_port, say)
 
 
 @app.command()

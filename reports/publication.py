@@ -23,7 +23,8 @@ class Publication:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, asked: Door | None = None) -> None:
         self._connection, self._door = connection, asked
-        named = "select distinct schema_name || '.' || table_name from duckdb_columns() where not internal"
+        named = "select distinct schema_name || '.' || table_name from duckdb_columns()"
+        named += " where not internal and database_name = current_database()"
         self.tables = {table for (table,) in connection.execute(named).fetchall()}
 
     def missing(self, sql: str) -> str:

@@ -73,6 +73,7 @@ def run(folder: Path, scale: int, say: Callable[[str], None]) -> int:
     say("")
     say("Everything below is synthetic.")
     say(f"Warehouse  {settings.home / 'published' / 'trainledger.duckdb'}")
+    say(f"Page       {settings.home / 'published' / 'ledger' / 'index.html'}")
     for quarter, report in reports.items():
         say(f"Report     {quarter} ({report.status}): {report.html}")
     program, configured = shlex.quote(str(Path(sys.executable).parent / "trainledger")), shlex.quote(str(settings.path))

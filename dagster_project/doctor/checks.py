@@ -7,10 +7,15 @@ from typing import Any, Literal
 
 import yaml
 
+from reports.runs.advice import UNKNOWN_FIGURES
+
 Outcome = Literal["ok", "warning", "problem"]
 SHOWN = 5  # names in one message; the facts have more
 KEPT = 100
-REMEDIES: dict[str, dict[str, str]] = yaml.safe_load(Path(__file__).with_name("remedies.yml").read_bytes())
+REMEDIES: dict[str, dict[str, str]] = {
+    **yaml.safe_load(Path(__file__).with_name("remedies.yml").read_bytes()),
+    "unknown_figures": UNKNOWN_FIGURES,
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,9 @@
 """Publication: a finished build becomes the file that readers hold, whole or not at all.
 
 A new DuckDB file is written beside the published one, forced to disk and renamed over it; the Parquet folder is swapped
-by one rename of a symbolic link; PUBLICATION.json comes last and is the record that the publication is done. Killed
-anywhere before that, readers have whole files and the next refresh builds and publishes again. Whether a build may be
-published is decided in gates.py.
+by one rename of a symbolic link, the page of the ledger by another; PUBLICATION.json comes last and is the record that the
+publication is done. Killed anywhere before that, readers have whole files and the next refresh builds and publishes again.
+Whether a build may be published is decided in gates.py.
 
 The new file begins as a copy of the published one, in which parts that changed are replaced: see last.py.
 """
@@ -38,8 +38,10 @@ from dagster_project.publishing.last import (
     publisher,
     versions_of,
 )
+from dagster_project.publishing.ledger_page import show_page, write_data
 from dagster_project.publishing.month_files import write_files
 from dagster_project.publishing.parts import LINK, Parts, new_folder, remove_old_parts, swap_parts
+from dagster_project.publishing.run_aliases import write_run_aliases
 from dagster_project.publishing.statements import write_statements, write_views
 from dagster_project.publishing.tables import COPIED, PublishedTable, ops_tables
 from dagster_project.publishing.totals import write_totals
@@ -47,6 +49,8 @@ from dagster_project.publishing.view_files import write_view_files
 
 if TYPE_CHECKING:
     import duckdb
+
+    from reports.ledger.page import Page
 
 FILE_NAME = "trainledger.duckdb"
 COMMIT_RECORD = "PUBLICATION.json"
@@ -88,7 +92,7 @@ def publish(
     folder = new_folder(published, identity.build_id)
     whole_bytes = _begin_file(new_file, last)
     parts = Parts(folder, published / LINK, last, frozenset(part_of(month) for month in months or ()))
-    written = _write(build, new_file, tables, identity.build_id, parts, statements or {})
+    written, page = _write(build, new_file, tables, identity.build_id, parts, statements or {})
     readers = modes.as_in(published)
     for made in (new_file, folder):
         modes.give(made, readers)
@@ -103,6 +107,8 @@ def publish(
     new_file.replace(file)
     durable.sync(published)
     swap_parts(published, folder)
+    if page:
+        show_page(published, page)
     durable.write_json(record_file, record, readers)
     remove_old_parts(published, folder)
     write_catalogue(file, published, tables, is_same=last is not None and last.is_intact)
@@ -152,11 +158,14 @@ def _write(
     build_id: str,
     parts: Parts,
     statements: Mapping[str, str],
-) -> dict[str, Any]:
-    """Bring the new file to the rows of the build. Returns what PUBLICATION.json states of its tables and of the Parquet."""
+) -> tuple[dict[str, Any], Page | None]:
+    """Bring the new file to the rows of the build. Returns what PUBLICATION.json states of tables and Parquet, and the page."""
     digests, last = list[TableDigest](), parts.last
     with build.cursor() as connection:  # in the engine that has the build open: another one would read the whole file again
-        connection.execute(f"set TimeZone = 'UTC'; attach {literal(str(new_file))} as new; use new")
+        connection.execute(
+            "set TimeZone = 'UTC'; set enable_progress_bar = false"
+        )  # progress is shown by steps, not by statements
+        connection.execute(f"attach {literal(str(new_file))} as new; use new")
         connection.begin()  # hundreds of comments and columns: one commit instead of one, with its wait for the disk, for each
         connection.execute("create schema if not exists marts; create schema if not exists ops")
         catalog = catalog_of(connection)
@@ -173,6 +182,7 @@ def _write(
             own = f"build_id = {literal(build_id)}" if "build_id" in of_ops[name].key else "true"
             _create(connection, catalog["build", "ops", name], "ops", name)
             _insert(connection, f"build.ops.{quoted(name)}", f"ops.{quoted(name)}", of_ops[name].key, own)
+        write_run_aliases(connection, catalog)
         write_contract(connection)
         write_statements(connection, statements)
         if not (last and last.is_intact):  # else the copied file has them
@@ -180,10 +190,11 @@ def _write(
         files = write_files(connection, parquet_only, digests, parts)
         files |= write_view_files(connection, tables, digests, statements, parts)
         _comment(connection, {"marts": tables, "ops": [*of_ops.values()], "main": tables})
+        page = write_data(connection, parts.folder.parent, digests)
         connection.commit()
         connection.execute("checkpoint; use build; detach new")
     durable.sync(new_file)
-    return {
+    record = {
         "tables": {digest.table: digest.digest for digest in digests},
         "rows": {digest.table: digest.rows for digest in digests},
         "parts": {digest.table: digest.partitions for digest in digests},
@@ -191,6 +202,7 @@ def _write(
         "parquet": parts.hashes,
         "versions": versions,
     }
+    return record, page
 
 
 def _write_table(

@@ -13,7 +13,7 @@ PAGES = sorted([*lists.ROOT.glob("*.md"), *lists.ROOT.glob("docs/**/*.md"), *lis
 DENIAL = re.compile(r"\bnot (?:built|computed|implemented|supported|there)\b|\bnot yet\b")
 # commands that are everyday words: only in code marks is one meant
 EVERYDAY = {"record", "report", "status", "export", "model", "quarterly", "activity", "focus", "compare"}
-EVERYDAY |= {"digest", "verify", "trace", "sql", "dbt", "ui", "demo", "init"}
+EVERYDAY |= {"digest", "verify", "trace", "sql", "dbt", "ui", "demo", "init", "run"}
 
 
 def names() -> set[str]:

@@ -64,11 +64,17 @@ def line(demo_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def dagster_ui(line: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def page_port() -> int:
+    return free_port()
+
+
+@pytest.fixture(scope="module")
+def dagster_ui(line: Path, page_port: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of its UI; stopped as Ctrl-C would."""
     address = f"http://127.0.0.1:{(port := free_port())}"
     log = tmp_path_factory.mktemp("ui") / "ui.log"
     command = [sys.executable, "-m", "dagster_project.cli", "ui", "--config", line / "trainledger.yaml", "--port", str(port)]
+    command += ["--page-port", str(page_port)]
     with log.open("w") as out:
         process = subprocess.Popen(
             command, stdout=out, stderr=out, cwd=ROOT, env=os.environ | {"TRAINLEDGER_NOW": DEMO_NOW}, start_new_session=True
@@ -87,6 +93,11 @@ def dagster_ui(line: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         assert process.wait(timeout=90) is not None
         with pytest.raises(urllib.error.URLError):
             urllib.request.urlopen(f"{address}/server_info", timeout=5)
+
+
+def test_the_page_of_the_ledger_is_served_beside_it(dagster_ui: str, page_port: int, line: Path) -> None:
+    served = urllib.request.urlopen(f"http://127.0.0.1:{page_port}/", timeout=10).read()
+    assert served == (line / "trainledger-home" / "published" / "ledger" / "index.html").read_bytes()
 
 
 def ask(address: str, text: str, **variables: Any) -> dict[str, Any]:

@@ -1,0 +1,246 @@
+"""The files of the page: which there are, which of them are to be written, and what is in them.
+
+A data file is named by what it was made of: the digests of its months in the published tables, and the rows of its runs. One
+that is there already is right, so a publication writes those of what is new. The page itself names the files that belong
+together; whoever replaces it after the others are on the disk shows one publication or the next.
+
+*Example.* A delivery changes August's costs: `month-2026-08-...js` is written, and the file of every month in which a run ended
+that had used machines in August.
+"""
+
+import json
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from reports.ledger.months import month_documents
+from reports.page.names import shown
+from reports.publication import Publication
+from reports.runs.account import accounts, jsonable
+from reports.runs.advice import WORDS
+
+MOST_MONTHS = 36  # newest; older ones are for `trainledger sql`
+MOST_RUNS = 200  # of those that ended in a month, by cost; `trainledger run` has every one
+UNDATED = "undated"  # runs that have no month
+HERE = Path(__file__).parent
+CODE = ("page.py", "months.py", "../runs/account.py", "../runs/advice.py", "../runs/words.yml")
+ASSETS = {"style": ("../page/templates/report.css", "page.css"), "script": ("data.js", "draw.js", "view.js", "run.js")}
+MONTH_TABLES = (
+    "fct_training_run_costs",
+    "fct_training_run_energy",
+    "fct_training_run_emissions",
+    "fct_training_run_emissions_modelled",
+    "fct_run_cell_costs",
+    "fct_telemetry_matches",
+    "fct_lost_work",
+    "fct_reconciliation",
+    "fct_residual_costs",
+    "rpt_coverage",
+)
+WHOLE_TABLES = ("dim_emission_factors",)
+NEEDED = "from marts.dim_training_runs, marts.fct_training_run_costs, marts.run_summary, marts.run_month_summary"
+
+# each month of use, each month in which runs were last at work, how many runs those are, and a sum over all that is
+# recorded of them beside months
+STATES = """with active as (
+    select distinct training_run_id, usage_month from marts.fct_training_run_costs
+),
+
+lasting as (
+    select training_run_id, max(usage_month) as last_month from active group by all
+),
+
+attempts as (
+    select training_run_id, sum(cast(hash(own) as hugeint)) as state from marts.fct_run_attempts as own group by all
+),
+
+conflicts as (
+    select training_run_id, sum(cast(hash(own) as hugeint)) as state from marts.fct_run_conflicts as own group by all
+),
+
+runs as (
+    select
+        training_run_id,
+        last_month,
+        cast(hash(dim) as hugeint) + coalesce(attempts.state, 0) + 3 * coalesce(conflicts.state, 0) as state
+    from marts.dim_training_runs as dim
+    left join lasting using (training_run_id)
+    left join attempts using (training_run_id)
+    left join conflicts using (training_run_id)
+)
+
+select usage_month, last_month, count(*) as run_count, cast(sum(state) as varchar) as state
+from runs
+left join active using (training_run_id)
+group by all
+order by 1 nulls first, 2 nulls first"""
+# the costliest; of a run with two currencies, by the greater amount
+CHOSEN = f"""with costs as (
+    select training_run_id, billing_currency, max(usage_month) as last_month, sum(effective_cost) as effective_cost
+    from marts.fct_training_run_costs
+    group by all
+),
+
+runs as (
+    select training_run_id, max(last_month) as last_month, max(effective_cost) as effective_cost
+    from marts.dim_training_runs
+    left join costs using (training_run_id)
+    group by all
+)
+
+select coalesce(strftime(last_month, '%Y-%m'), '{UNDATED}') as last_month, training_run_id
+from runs
+where coalesce(strftime(last_month, '%Y-%m'), '{UNDATED}') in ({{months}})
+qualify row_number() over (partition by last_month order by effective_cost desc nulls last, training_run_id) <= {MOST_RUNS}
+order by 1, 2"""
+SOURCES = """select
+    source_name, kind, provider_name,
+    max(partition) filter (is_elected and regexp_matches(partition, '^[0-9]{4}-[0-9]{2}(-[0-9]{2})?(@.*)?$')) as newest_partition,
+    max(published_at) filter (is_elected) as published_at,
+    max(landed_at) as landed_at,
+    count(*) filter (is_elected) as deliveries,
+    coalesce(any_value(quarantined), 0) as quarantined
+from ops.dim_deliveries
+left join (select source_name, count(*) as quarantined from marts.fct_quarantine group by all) using (source_name)
+group by all
+order by 1"""
+VERDICTS = """select workload_key, kpi, verdict, geometric_mean_ratio, ratio_low, ratio_high, pair_count, reason,
+    window_start, window_end
+from marts.rpt_trainium_vs_tpu
+where window_end = (select max(window_end) from marts.rpt_trainium_vs_tpu)
+    and window_start = cast(window_end - interval 1 year as date)
+    and kpi in ('cost_per_run_to_target', 'energy_kwh_per_million_tokens', 'location_based_gco2e_per_million_tokens')
+    and factor_view = 'chip'
+order by 1, 2"""
+
+
+@dataclass(frozen=True)
+class Page:
+    """The page of one publication: its data files by name, those to be written with their text, and the page itself."""
+
+    names: frozenset[str]
+    new: dict[str, str]
+    index: str
+
+
+@dataclass
+class _Month:
+    """What is known of a month, or of the runs without one, before its rows are read."""
+
+    run_count: int = 0  # of runs that ended in it
+    states: list[tuple[str, str]] = field(default_factory=list)  # of the runs at work in it
+    last: list[tuple[str, str]] = field(default_factory=list)  # months and states of the runs that ended in it
+
+
+def page_of(publication: Publication, versions: Mapping[str, Mapping[str, Any]], there: Collection[str]) -> Page | None:
+    """The page of a publication. `versions`: a digest of each part of each table; `there`: data files that need not be made.
+
+    None for a file without the tables of runs.
+    """
+    if publication.missing(NEEDED):
+        return None
+    months = dict(_months(publication))
+    dated = sorted((name for name in months if name != UNDATED), reverse=True)[:MOST_MONTHS]
+    listed, new_months, new_runs = list[dict[str, Any]](), dict[str, str](), dict[str, str]()
+    for name in (*dated, *([UNDATED] if UNDATED in months else [])):
+        month = months[name]
+        files = {"month": _name("month", name, [_parts(versions, {name}), month.states]) if name != UNDATED else None}
+        if month.run_count:
+            files["runs"] = _name("runs", name, [_parts(versions, {of for of, _ in month.last}), month.last])
+        listed.append({"name": name, "run_count": month.run_count, **files})
+        for kind, new in (("month", new_months), ("runs", new_runs)):
+            if (file := files.get(kind)) and file not in there:
+                new[name] = file
+    texts = dict(_texts(publication, new_months, new_runs))
+    names = frozenset(file for one in listed for kind in ("month", "runs") if (file := one.get(kind)))
+    return Page(names, texts, _index(publication, listed))
+
+
+def _months(publication: Publication) -> Iterator[tuple[str, _Month]]:
+    found: dict[str, _Month] = {}
+    for row in publication.rows(STATES):
+        used, last = (f"{row[name]:%Y-%m}" if row[name] else UNDATED for name in ("usage_month", "last_month"))
+        found.setdefault(used, _Month()).states.append((last, row["state"]))
+        found.setdefault(last, _Month()).last.append((used, row["state"]))
+        if used == last:
+            found[last].run_count = row["run_count"]
+    yield from found.items()
+
+
+def _parts(versions: Mapping[str, Mapping[str, Any]], months: Collection[str]) -> list[Any]:
+    """The digests of these months in the tables that have months, and of the others."""
+    dated = [(table, month, versions.get(table, {}).get(month)) for table in MONTH_TABLES for month in sorted(months)]
+    return [*dated, *((table, dict(versions.get(table, {}))) for table in WHOLE_TABLES)]
+
+
+@cache
+def _code() -> str:
+    """sha256 of what makes the data files."""
+    return sha256(b"".join((HERE / name).read_bytes() for name in CODE)).hexdigest()
+
+
+def _name(kind: str, month: str, made_of: list[Any]) -> str:
+    text = json.dumps([_code(), MOST_RUNS, made_of], default=str)
+    return f"{kind}-{month}-{sha256(text.encode()).hexdigest()[:12]}.js"
+
+
+def _texts(publication: Publication, months: Mapping[str, str], runs: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Each new file with its text; all months are asked at once, and all runs."""
+    documents = month_documents(publication, [date.fromisoformat(f"{name}-01") for name in sorted(months)])
+    for month, document in documents.items():
+        yield months[f"{month:%Y-%m}"], f"takeMonth({_json(document)})\n"
+    if runs:
+        asked = CHOSEN.replace("{months}", ", ".join(f"'{name}'" for name in sorted(runs)))
+        chosen = {row["training_run_id"]: row["last_month"] for row in publication.rows(asked)}
+        of_month: dict[str, list[Any]] = {name: [] for name in runs}
+        for account in accounts(publication, [*chosen]):
+            of_month[chosen[account["training_run_id"]]].append(_filled(account))
+        for name, found in of_month.items():
+            yield runs[name], f"takeRuns({_json(name)}, {_json(found)})\n"
+
+
+def _filled(value: Any) -> Any:
+    """The same without what is null or empty, and without ids of figures, which are for `trainledger trace`: a third less."""
+    if isinstance(value, list):
+        return [_filled(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {name: _filled(one) for name, one in value.items() if one not in (None, []) and name != "id"}
+
+
+def _index(publication: Publication, listed: list[dict[str, Any]]) -> str:
+    [build] = publication.rows("select build_id, finished_at from ops.builds")
+    data = {
+        "build": build,
+        "months": listed,
+        "most_runs": MOST_RUNS,
+        "sources": publication.rows_if_there(SOURCES),
+        "verdicts": publication.rows_if_there(VERDICTS),
+    }
+    words = {name: WORDS[name] for name in ("figures", "scope", "rules", "bases", "power", "statuses", "residuals")}
+    page = (HERE / "page.html").read_text(encoding="utf-8")
+    for place, files in ASSETS.items():
+        page = page.replace(f"/* {place} */", "".join((HERE / file).read_text(encoding="utf-8") for file in files))
+    return page.replace("/* data */", f"const LEDGER = {{...{_json(data)}, words: {json.dumps(words)}}};")
+
+
+def _json(value: Any) -> str:
+    """JSON that cannot end a script, in which names from outside show their invisible characters."""
+    text = json.dumps(jsonable(_visible(value)), ensure_ascii=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def _visible(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _visible(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_visible(one) for one in value]
+    if isinstance(value, Decimal):
+        text = f"{value:f}"
+        return text.rstrip("0").rstrip(".") if "." in text else text
+    return shown(value) if isinstance(value, str) else value
