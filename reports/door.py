@@ -19,6 +19,8 @@ from reports.errors import ReportError
 Row = dict[str, Any]
 SCHEMAS = frozenset({"", "marts", "ops", "seeds"})  # '' is a common table expression
 TABLE_FUNCTIONS = frozenset({"unnest", "range", "generate_series"})  # others read files, settings or logs, or run a text as SQL
+FUNCTIONS_OF_THE_MACHINE = frozenset({"current_setting", "getenv", "write_log"})  # folders of this machine, and its log
+VIEWS_OF_THE_MACHINE = ("duckdb_", "pragma_", "sqlite_", "pg_")  # DuckDB's own, which need no schema: `pragma_database_list`
 NUMBERS = ("DECIMAL", "DOUBLE", "FLOAT", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UINTEGER", "UBIGINT")
 PLAIN = (*NUMBERS, "BOOLEAN", "VARCHAR", "DATE", "TIMESTAMP", "TIME")
 LONGEST = 1_000_000  # characters of a query: those of this project have less than 40,000
@@ -98,6 +100,13 @@ class Door:
             raise DoorError(f"Its answer has more than {MOST_ROWS:,} rows.")
         return [dict(zip(names, row, strict=True)) for row in found]
 
+    def first_rows(self, sql: str, most: int) -> tuple[list[Row], bool]:
+        """The first rows of the answer to one SELECT, and whether there are more."""
+        with self._asked(sql) as cursor:
+            names = [name for name, *_ in cursor.description]
+            found = [dict(zip(names, row, strict=True)) for row in cursor.fetchmany(most + 1)]
+        return found[:most], len(found) > most
+
     def arrow(self, sql: str) -> Any:
         """The answer to one SELECT as an Arrow table, with its exact types."""
         with self._asked(sql) as cursor:
@@ -138,8 +147,11 @@ def require_select(connection: duckdb.DuckDBPyConnection, sql: str) -> set[str]:
             raise DoorError("It is no SELECT: it describes.")
         if kind == "TABLE_FUNCTION" and (name := part["function"]["function_name"]) not in TABLE_FUNCTIONS:
             raise DoorError(f"It calls {name[:60]}, which is no table.")
+        if kind == "FUNCTION" and (name := part.get("function_name", "").lower()) in FUNCTIONS_OF_THE_MACHINE:
+            raise DoorError(f"It calls {name}, which is about the machine.")
         if kind == "BASE_TABLE":
-            if part.get("catalog_name") or part["schema_name"] not in SCHEMAS:
+            is_of_duckdb = part["table_name"].lower().startswith(VIEWS_OF_THE_MACHINE)
+            if part.get("catalog_name") or part["schema_name"] not in SCHEMAS or is_of_duckdb:
                 raise DoorError(f"It reads {part['schema_name'][:60]}.{part['table_name'][:60]}, which is none of its tables.")
             tables.add(f"{part['schema_name']}.{part['table_name']}".lstrip("."))
     return tables
