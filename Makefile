@@ -127,7 +127,7 @@ LOCK := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashe
 LOCKS ?= requirements
 lock: .venv/bin/uv
 	$(LOCK) pyproject.toml -o $(LOCKS)/run.lock
-	$(LOCK) pyproject.toml --extra test --extra scale -c $(LOCKS)/run.lock -o $(LOCKS)/test.lock
+	$(LOCK) pyproject.toml --extra test --extra scale --extra mcp -c $(LOCKS)/run.lock -o $(LOCKS)/test.lock
 	$(LOCK) verify/pyproject.toml -c $(LOCKS)/run.lock -o $(LOCKS)/verify.lock
 	printf 'uv>=0.9\nhatchling>=1.27\n' | $(LOCK) - -c $(LOCKS)/run.lock -o $(LOCKS)/bootstrap.lock
 	$(LOCK) requirements/bigquery-server.in -o $(LOCKS)/bigquery-server.lock

@@ -212,6 +212,26 @@ def run(
     show_run(published_by(config), run_id, typer.echo, as_json=as_json)
 
 
+@app.command()
+@guarded
+def mcp(config: Config = DEFAULT_CONFIG) -> None:
+    """Answer the questions of an assistant about the publication, read-only, over standard input and output (MCP).
+
+    Example: trainledger mcp --config /srv/ledger/trainledger.yaml
+    """
+    from dagster_project.base.failures import UsageError
+    from dagster_project.warehouse.home import Home
+
+    try:
+        from dagster_project.commands.mcp_server import serve
+    except ModuleNotFoundError as error:
+        if error.name not in ("mcp", "mcp_types"):
+            raise
+        remedy = "Install the wheel with its extra: trainledger-VERSION-py3-none-any.whl[mcp]."
+        raise UsageError("the package mcp is not installed here", remedy=remedy) from None
+    serve(Home.of(settings_of(config)))
+
+
 @app.command(context_settings={"ignore_unknown_options": True})
 @guarded
 def dbt(

@@ -100,12 +100,11 @@ class Door:
             raise DoorError(f"Its answer has more than {MOST_ROWS:,} rows.")
         return [dict(zip(names, row, strict=True)) for row in found]
 
-    def first_rows(self, sql: str, most: int) -> tuple[list[Row], bool]:
-        """The first rows of the answer to one SELECT, and whether there are more."""
+    def first_rows(self, sql: str, most: int) -> list[Row]:
+        """The first rows of the answer to one SELECT."""
         with self._asked(sql) as cursor:
             names = [name for name, *_ in cursor.description]
-            found = [dict(zip(names, row, strict=True)) for row in cursor.fetchmany(most + 1)]
-        return found[:most], len(found) > most
+            return [dict(zip(names, row, strict=True)) for row in cursor.fetchmany(most)]
 
     def arrow(self, sql: str) -> Any:
         """The answer to one SELECT as an Arrow table, with its exact types."""
@@ -152,7 +151,8 @@ def require_select(connection: duckdb.DuckDBPyConnection, sql: str) -> set[str]:
         if kind == "BASE_TABLE":
             is_of_duckdb = part["table_name"].lower().startswith(VIEWS_OF_THE_MACHINE)
             if part.get("catalog_name") or part["schema_name"] not in SCHEMAS or is_of_duckdb:
-                raise DoorError(f"It reads {part['schema_name'][:60]}.{part['table_name'][:60]}, which is none of its tables.")
+                named = f"{part['schema_name'][:60]}.{part['table_name'][:60]}".lstrip(".")
+                raise DoorError(f"It reads {named}, which is none of its tables.")
             tables.add(f"{part['schema_name']}.{part['table_name']}".lstrip("."))
     return tables
 

@@ -82,11 +82,11 @@ class Prover:
             self.show(table, condition)
         return self.door.rows(sql) if self.door else rows_of(self.connection.execute(sql))
 
-    def lock(self) -> None:
+    def lock(self, seconds: float | None = None) -> None:
         """From here on no file is reached, and what is asked goes through the door: it may be SQL that came in a report."""
         if self.door is None:
             lock(self.connection)
-            self.door = Door(self.connection)
+            self.door = Door(self.connection, seconds)
 
     def whole(self, sql: str) -> list[Row]:
         """The answer of a query on all rows."""
