@@ -99,6 +99,7 @@ def demo(
         "trainledger-demo"
     ),
     scale: Annotated[int, typer.Option("--scale", min=1, help="Multiplies the rows.")] = 1,
+    late: Annotated[bool, typer.Option("--late", help="Then let a corrected record arrive: what it restates.")] = False,
 ) -> int:
     """Write synthetic exports, refresh, render two quarterly reports, and say where everything is.
 
@@ -106,7 +107,7 @@ def demo(
     """
     from dagster_project.commands.demonstration import run
 
-    return run(folder.absolute(), scale, say)
+    return run(folder.absolute(), scale, say, late=late)
 
 
 @app.command()

@@ -17,10 +17,11 @@ from dagster_project.base.failures import UsageError, writing_to
 from dagster_project.commands.progress import shown
 from dagster_project.commands.refreshing import refresh
 from dagster_project.commands.reporting import issue_report, quarterly_report
-from dagster_project.demo.generate import write_demo
+from dagster_project.demo.generate import LATE, write_demo
 from dagster_project.election.winners import View
 from dagster_project.evidence import chain
 from dagster_project.evidence.issuing import zip_of
+from dagster_project.evidence.restating import tell_restatements
 from dagster_project.settings import load_settings
 from dagster_project.warehouse.building import Listener
 from dagster_project.warehouse.home import Home
@@ -58,8 +59,19 @@ def _issued(home: Home, say: Callable[[str], None], listener: Listener) -> Path:
     return zip_of(home.root, line["report_id"])
 
 
-def run(folder: Path, scale: int, say: Callable[[str], None]) -> int:
-    """Generate, refresh, report, and say where everything is. Returns the exit code of the refresh."""
+def _restate(home: Home, folder: Path, say: Callable[[str], None], listener: Listener) -> None:
+    """Let the correction arrive, compare the issued report with what is known now, and publish what was found."""
+    shutil.copytree(folder / LATE, folder / "exports" / "runs", dirs_exist_ok=True)
+    refresh(home.settings, say=say, listener=listener)
+    tell_restatements(home.settings, ISSUED, 0, say, say, listener, as_json=False)
+    refresh(home.settings, say=say, listener=listener)
+
+
+def run(folder: Path, scale: int, say: Callable[[str], None], *, late: bool = False) -> int:
+    """Generate, refresh, report, and say where everything is. Returns the exit code of the refresh.
+
+    `late`: afterwards a corrected record arrives, and the reports show what of the issued one is restated.
+    """
     os.environ["TRAINLEDGER_NOW"] = DEMO_NOW  # for this process and what it starts; nothing else is changed
     say(f"Writing synthetic exports to {folder} (scale {scale}); the clock of the demo is set to {DEMO_NOW}.")
     with writing_to(folder):
@@ -70,6 +82,9 @@ def run(folder: Path, scale: int, say: Callable[[str], None]) -> int:
         code = refresh(settings, say=say, listener=listener).exit_code
         reports = {quarter: quarterly_report(home, quarter, View(), None, 0, say, listener) for quarter in QUARTERS}
         issued = _issued(home, say, listener)
+        if late:
+            _restate(home, folder, say, listener)
+            reports = {quarter: quarterly_report(home, quarter, View(), None, 0, say, listener) for quarter in QUARTERS}
     say("")
     say("Everything below is synthetic.")
     say(f"Warehouse  {settings.home / 'published' / 'trainledger.duckdb'}")
@@ -78,6 +93,9 @@ def run(folder: Path, scale: int, say: Callable[[str], None]) -> int:
         say(f"Report     {quarter} ({report.status}): {report.html}")
     program, configured = shlex.quote(str(Path(sys.executable).parent / "trainledger")), shlex.quote(str(settings.path))
     say(f"Evidence   {program} verify {shlex.quote(str(issued))}")
+    if not late:
+        again = f"{program} demo --dir {shlex.quote(str(folder))}{'' if scale == 1 else f' --scale {scale}'} --late"
+        say(f"Restated   {again}: a corrected record arrives after the issue")
     say(f"UI         TRAINLEDGER_NOW={DEMO_NOW} {program} ui --config {configured}")
     say(f"BigQuery   {folder / 'README.md'}: how to read the Google bill from a table instead, with the same figures")
     say(f'SQL        {program} sql --config {configured} "from dim_training_runs limit 5"')

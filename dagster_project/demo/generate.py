@@ -9,15 +9,17 @@ import argparse
 import shutil
 from pathlib import Path
 
-from dagster_project.demo import truth
+from dagster_project.demo import goodput, truth
 from dagster_project.demo.aws import write as aws
 from dagster_project.demo.clock import MONTHS, NOW, iso
 from dagster_project.demo.files import put
 from dagster_project.demo.gcp import write as gcp
 from dagster_project.demo.organisation import NAME, TAG_KEY
+from dagster_project.demo.runs import write_correction
 from dagster_project.demo.telemetry import neuron, power, tpu, xprof
 from dagster_project.demo.telemetry.observed import Observed
 
+LATE = "late"  # arrives after a report was issued, in exports/runs
 MARK = "# Synthetic exports of Example AG"
 
 CONFIGURATION = f"""\
@@ -66,7 +68,8 @@ Usage months {MONTHS[0]} to {MONTHS[-1]}; now is {iso(NOW)}. File times are the 
 | exports/tpu | Cloud Monitoring answers about every TPU run, a point an hour |
 | exports/xprof | profiles of TPU runs: five minutes each, with the power of two rails of every chip |
 | exports/neuron-power, gpu, rack | what a Neuron driver, nvidia-smi and a rack's meter read beside one run each, every minute |
-| exports/runs | run records of both clouds |
+| exports/runs | run records of both clouds; in runs/goodput what Google's recorder wrote of four TPU runs, one restarted |
+| late | a run record as its team corrects it after the report was issued: `trainledger demo --late` lets it arrive |
 | truth.json | what really happened, line by line |
 
 The paired workloads run under the same `pair_key` on both clouds, for the same number of tokens: llm-8b costs about a fifth
@@ -112,6 +115,9 @@ runs saw of chips promised to both counts once, by the greatest use. A Cloud Mon
 before it on its chip, within its month, and for one spacing after more than one and a half; a chip without a duty cycle while its
 TensorCore series goes on is idle. Telemetry ends with 2026-09.
 
+`goodput[run]` is seconds of progress and seconds held, of the runs in exports/runs/goodput: progress is the steps that no restart
+did again and whose end is known, without evaluations.
+
 `power[run]` has what a meter read beside a run: `meter`, and `readings` as `[host, device, seconds, [numerator, denominator]]`.
 The fraction is joules; of `neuron_sysfs`, whose driver states no watts, it is seconds of full power. Device null is the machine.
 """
@@ -140,7 +146,9 @@ def write_demo(folder: Path, scale: int = 1) -> None:
     power.write_meters(exports, aws_worlds, observed, metered)
     observed.share_crowded()
     energy = observed.told(truth.ambiguous_runs(worlds))
-    notes = {"organisation": NAME, "now": iso(NOW), "scale": scale}
+    write_correction(folder / LATE, gcp_worlds[0].runs)
+    progress = goodput.write_goodput(exports / "runs" / "goodput", gcp_worlds)
+    notes = {"organisation": NAME, "now": iso(NOW), "scale": scale, "goodput": progress}
     put(folder / "truth.json", truth.render(worlds, objects, energy, metered.told(), notes), NOW)
     put(folder / "trainledger.yaml", CONFIGURATION, NOW)
 

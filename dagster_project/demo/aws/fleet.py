@@ -35,7 +35,7 @@ from dagster_project.demo.simulation import Attempt, Hold, Instance, Run, World,
 from dagster_project.demo.truth import Rest
 
 NODE_TYPE = "trn1.32xlarge"
-GPU_RANK = replace(RANK, framework="pytorch", tokens_per_chip_second=9_100)
+GPU_RANK = replace(RANK, framework="pytorch", mfu=0.38)
 TYPES = {
     RANK: "trn2.3xlarge",
     RANK_ON: "trn2.3xlarge",
@@ -254,9 +254,8 @@ def _standing_runs(world: World, slots: list[Instance], workload: Workload, tabl
     """The runs of a table such as SWEEPS, on machines that outlive them."""
     for name, rows in groupby(table, key=lambda row: row[0]):
         attempts = [(state, start, end, [(slots[slot], chips) for slot in held]) for _, state, start, end, held, chips in rows]
-        more: dict[str, Any] = {}
+        recorded = name + world.suffix
+        more: dict[str, Any] = {"speed": generator("sweep", recorded).uniform(0.9, 1.1)}
         if workload is SWEEP:
-            recorded = name + world.suffix
-            more = {"aliases": (("kubernetes", f"vision/{recorded}"),), "tags": {"cluster": "shared"}}
-            more["speed"] = generator("sweep", recorded).uniform(0.9, 1.1)
+            more |= {"aliases": (("kubernetes", f"vision/{recorded}"),), "tags": {"cluster": "shared"}}
         recorded_run(world, name, workload, attempts, **more)

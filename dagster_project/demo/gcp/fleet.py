@@ -119,10 +119,10 @@ UNUSUAL = {
 }
 
 BILL_END = month_bounds(MONTHS[-1])[1]
-TOWER = replace(EMBED, workload_key="embedding-refresh-tpu", framework="jax", tokens_per_chip_second=21_000)
-TUNE = replace(ALIGN, framework="maxtext", tokens_per_chip_second=9_800)
-DETR = replace(SWEEP, framework="jax", tokens_per_chip_second=11_500)
-ABLATION = replace(MOE, framework="maxtext")
+TOWER = replace(EMBED, workload_key="embedding-refresh-tpu", framework="jax", mfu=0.31)
+TUNE = replace(ALIGN, framework="maxtext", mfu=0.4)
+DETR = replace(SWEEP, framework="jax", mfu=0.38)
+ABLATION = replace(MOE, framework="maxtext", mfu=0.42)
 
 # project, region, kind, purchase
 COMMITTED = (PRETRAINING, COMMITMENT_REGION, "v5p", "committed")
@@ -247,7 +247,8 @@ def add_pool(world: World) -> None:
         held = [node for node_name, node in nodes.items() if node_name.startswith(prefix)]
         holds = tuple(Hold(node.instance_id, node.instance_type, begun, done, held_chips) for node in held)
         tags = {"cost_center": workload.team}
-        run = runs.setdefault(name, Run(name + world.suffix, workload, [], tags=tags, node_count=len(held)))
+        speed = generator("pool", name, world.replica).uniform(0.95, 1.05)
+        run = runs.setdefault(name, Run(name + world.suffix, workload, [], tags=tags, speed=speed, node_count=len(held)))
         run.attempts.append(Attempt(f"{run.recorded_id}-a{len(run.attempts) + 1}", state, begun, done, holds))
     world.runs.extend(runs.values())
     job = job_of(world)
