@@ -21,7 +21,7 @@ def test_a_late_correction_is_a_restatement_with_its_cause_in_the_file_and_in_th
     shutil.copytree(demo_home, folder)
     done = trainledger("demo", "--dir", folder, "--late")
     assert done.returncode == 0, done.stderr
-    assert "run record" in done.stderr and "Restated   " not in done.stderr
+    assert "Run record -" in done.stderr and "Restated   " not in done.stderr
     with duckdb.connect(str(folder / "trainledger-home/published/trainledger.duckdb"), read_only=True) as published:
         rows = published.execute(
             "select cause, before, after from marts.fct_restatements"
