@@ -21,7 +21,7 @@ from dagster_project.commands.starter_cli import init
 # the groups of `trainledger --help`, in their order; a command belongs to one of them
 GROUPS = {
     "Start": ("init", "doctor", "refresh", "demo"),
-    "Every day": ("status", "run", "sql", "accept", "ui", "record"),
+    "Every day": ("status", "run", "sql", "accept", "ui", "mcp", "record"),
     "Reports": ("report", "export"),
     "Proof": ("trace", "verify", "restatements", "digest"),
     "Upkeep": ("prune", "dbt"),
