@@ -122,12 +122,13 @@ xprof-peer: .venv-xprof-peer/installed
 	$(BIN)/uv pip install -q --python .venv-release/bin/python --require-hashes -r requirements/release.lock
 	touch $@
 
-# hashed locks without addresses, for Python 3.11 to 3.13; the test lock is the run lock and more, that of verify a part of it
+# hashed locks without addresses, for Python 3.11 to 3.13; those of tests and of a deployment are the run lock and more, that of verify a part of it
 LOCK := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -q
 LOCKS ?= requirements
 lock: .venv/bin/uv
 	$(LOCK) pyproject.toml -o $(LOCKS)/run.lock
-	$(LOCK) pyproject.toml --extra test --extra scale --extra mcp -c $(LOCKS)/run.lock -o $(LOCKS)/test.lock
+	$(LOCK) pyproject.toml --extra deploy -c $(LOCKS)/run.lock -o $(LOCKS)/deploy.lock
+	$(LOCK) pyproject.toml --extra test --extra scale --extra mcp --extra deploy -c $(LOCKS)/run.lock -o $(LOCKS)/test.lock
 	$(LOCK) verify/pyproject.toml -c $(LOCKS)/run.lock -o $(LOCKS)/verify.lock
 	printf 'uv>=0.9\nhatchling>=1.27\n' | $(LOCK) - -c $(LOCKS)/run.lock -o $(LOCKS)/bootstrap.lock
 	$(LOCK) requirements/bigquery-server.in -o $(LOCKS)/bigquery-server.lock
