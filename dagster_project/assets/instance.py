@@ -11,9 +11,10 @@ FIRST_YAML = """\
 # Written by trainledger. The UI and the command line share this instance.
 telemetry: {enabled: false}
 nux: {enabled: false}
-# one step at a time on the warehouse file; the operating-system lock in the home guards against everyone else
+# one step at a time on the warehouse file; the operating-system lock in the home guards against everyone else. A killed run keeps
+# its place until the next run has that lock and ends it: without the buffer no next one would leave the queue
 concurrency:
-  pools: {default_limit: 1, granularity: op}
+  pools: {default_limit: 1, granularity: op, op_granularity_run_buffer: 10}
 """
 DAGSTER_YAML = f"""{FIRST_YAML}\
 # looks of the sensors and times of the schedules, by days

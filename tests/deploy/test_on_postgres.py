@@ -126,6 +126,7 @@ class Deployment:
             return json.load(answer)["data"]
 
     def serve_code(self) -> None:
+        (self._folder / "code.sock").unlink(missing_ok=True)
         self.start("code")
         until(lambda: (self._folder / "code.sock").exists() or self._running["code"].poll() is not None)
         assert self._running["code"].poll() is None, self.log("code")
@@ -143,11 +144,19 @@ class Deployment:
         found = self.ask("{runsOrError {... on Runs {results {runId status tags {key value}}}}}")["runsOrError"]["results"]
         return {run["runId"]: (run["status"], {tag["key"]: tag["value"] for tag in run["tags"]}) for run in found}
 
-    def launch(self) -> str:
+    def launch(self, *, full: bool = False) -> str:
         """Ask for a refresh, as the page's button does."""
-        asked = f'executionParams: {{selector: {{{GRAPH}, pipelineName: "refresh"}}, mode: "default", runConfigData: {{}}}}'
-        found = self.ask(f"mutation {{launchPipelineExecution({asked}) {{... on LaunchRunSuccess {{run {{runId}}}}}}}}")
+        asked = f'executionParams: {{selector: {{{GRAPH}, pipelineName: "refresh"}}, mode: "default", runConfigData: $config}}'
+        launch = f"mutation ($config: RunConfigData) {{launchPipelineExecution({asked})"
+        found = self.ask(
+            launch + " {... on LaunchRunSuccess {run {runId}}}}", config={"ops": {"build": {"config": {"full": full}}}}
+        )
         return found["launchPipelineExecution"]["run"]["runId"]
+
+    def steps(self, run: str) -> dict[str, str]:
+        """State of each step that began."""
+        found = self.ask(f'{{runOrError(runId: "{run}") {{... on Run {{stepStats {{stepKey status}}}}}}}}')["runOrError"]
+        return {step["stepKey"]: step["status"] for step in found["stepStats"]}
 
     def is_waiting_for_the_lock(self, run: str) -> bool:
         return self.runs()[run][0] in ("STARTING", "STARTED") and "Waiting up to" in self.log("code")
@@ -239,10 +248,10 @@ def test_a_run_goes_on_without_its_daemon(deployment: Deployment) -> None:
 
 @pytest.mark.nightly
 def test_the_run_of_a_killed_code_server_is_ended_by_the_next(deployment: Deployment) -> None:
-    with writer_lock(deployment.settings.home, "a test"):
-        killed = deployment.launch()
-        until(lambda: deployment.is_waiting_for_the_lock(killed))
-        deployment.end("code", signal.SIGKILL)
+    killed = deployment.launch(full=True)
+    until(lambda: deployment.steps(killed).get("build") == "IN_PROGRESS")
+    deployment.end("code", signal.SIGKILL)
+    assert deployment.runs()[killed][0] == "STARTED"
     deployment.serve_code()
     until(deployment.is_answering)
     assert deployment.ended(deployment.launch()) == "SUCCESS", deployment.log("code")
