@@ -11,12 +11,12 @@ FIRST_YAML = """\
 # Written by trainledger. The UI and the command line share this instance.
 telemetry: {enabled: false}
 nux: {enabled: false}
-# one step at a time on the warehouse file; the operating-system lock in the home guards against everyone else. A killed run keeps
-# its place until the next run has that lock and ends it: without the buffer no next one would leave the queue
+# one step at a time on the warehouse file; the operating-system lock in the home guards against everyone else
 concurrency:
-  pools: {default_limit: 1, granularity: op, op_granularity_run_buffer: 10}
+  pools: {default_limit: 1, granularity: op}
 """
-DAGSTER_YAML = f"""{FIRST_YAML}\
+# a killed run keeps its place in the pool until the next one has the lock and ends it: without a buffer none would leave the queue
+DAGSTER_YAML = f"""{FIRST_YAML.replace("granularity: op", "granularity: op, op_granularity_run_buffer: 10")}\
 # looks of the sensors and times of the schedules, by days
 retention:
   schedule: {{purge_after_days: 90}}
