@@ -10,7 +10,7 @@ CONFIG ?= $(DEMO)/trainledger.yaml
 # the demo's clock stands still; everybody else's runs
 UI_NOW := $(if $(filter $(DEMO)/%,$(CONFIG)),TRAINLEDGER_NOW=2026-10-10T00:00:00Z)
 
-.PHONY: run ui test wheels release pytest nightly mutants parity parity-demo bench bench-compare lint lint-sql lock clean system-packages xprof-peer
+.PHONY: run ui test wheels deployable release pytest nightly mutants parity parity-demo bench bench-compare lint lint-sql lock clean system-packages xprof-peer
 
 run: .venv/installed-run
 	$(BIN)/trainledger demo --dir $(DEMO)
@@ -32,7 +32,12 @@ RELEASE ?= dist/release
 release: .venv/installed-test .venv-release/installed
 	@$(BIN)/python -m tests.release $(RELEASE)
 
-# what only tests need from the system is a browser and Java; installed where this user may, else listed as skipped (a failure under CI)
+# all that another machine needs, in one folder: deploy/README.md
+deployable:
+	@$(MAKE) --no-print-directory wheels WHEELS=dist/deploy
+	cp -R deploy/. requirements/bootstrap.lock requirements/deploy.lock dist/deploy
+
+# what only tests need from the system is a browser, Java and PostgreSQL; installed where this user may, else listed as skipped (a failure under CI)
 TEST_PACKAGES := .venv/installed-test .venv-bigquery/installed xprof-peer system-packages
 test: $(TEST_PACKAGES)
 	@$(BIN)/python -m tests.nightly test $(MAKE) --no-print-directory -j 2 pytest lint
@@ -85,6 +90,8 @@ system-packages:
 	  || echo "no browser here and no right to install one: browser tests will be skipped"
 	@command -v java >/dev/null || [ -n "$$JAVA_HOME" ] || { $(APT_INSTALL) default-jre-headless >/dev/null; } \
 	  || echo "no Java here and no right to install it: the test on Apache Spark will be skipped"
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || { $(APT_INSTALL) --no-install-recommends postgresql >/dev/null; } \
+	  || echo "no PostgreSQL here and no right to install it: tests of a deployment will be skipped"
 
 .venv/bin/uv: requirements/bootstrap.lock
 	@$(or $(PYTHON),false) $(IS_SUPPORTED) || { echo "trainledger needs Python 3.11, 3.12 or 3.13;" \
@@ -122,12 +129,13 @@ xprof-peer: .venv-xprof-peer/installed
 	$(BIN)/uv pip install -q --python .venv-release/bin/python --require-hashes -r requirements/release.lock
 	touch $@
 
-# hashed locks without addresses, for Python 3.11 to 3.13; the test lock is the run lock and more, that of verify a part of it
+# hashed locks without addresses, for Python 3.11 to 3.13; those of tests and of a deployment are the run lock and more, that of verify a part of it
 LOCK := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -q
 LOCKS ?= requirements
 lock: .venv/bin/uv
 	$(LOCK) pyproject.toml -o $(LOCKS)/run.lock
-	$(LOCK) pyproject.toml --extra test --extra scale --extra mcp -c $(LOCKS)/run.lock -o $(LOCKS)/test.lock
+	$(LOCK) pyproject.toml --extra deploy -c $(LOCKS)/run.lock -o $(LOCKS)/deploy.lock
+	$(LOCK) pyproject.toml --extra test --extra scale --extra mcp --extra deploy -c $(LOCKS)/run.lock -o $(LOCKS)/test.lock
 	$(LOCK) verify/pyproject.toml -c $(LOCKS)/run.lock -o $(LOCKS)/verify.lock
 	printf 'uv>=0.9\nhatchling>=1.27\n' | $(LOCK) - -c $(LOCKS)/run.lock -o $(LOCKS)/bootstrap.lock
 	$(LOCK) requirements/bigquery-server.in -o $(LOCKS)/bigquery-server.lock

@@ -15,7 +15,8 @@ nux: {enabled: false}
 concurrency:
   pools: {default_limit: 1, granularity: op}
 """
-DAGSTER_YAML = f"""{FIRST_YAML}\
+# a killed run keeps its place in the pool until the next has the lock and ends it: without a buffer none would leave the queue
+DAGSTER_YAML = f"""{FIRST_YAML.replace("granularity: op", "granularity: op, op_granularity_run_buffer: 10")}\
 # looks of the sensors and times of the schedules, by days
 retention:
   schedule: {{purge_after_days: 90}}

@@ -28,6 +28,7 @@ from dagster._core.snap.execution_plan_snapshot import (
 )
 from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
 from dagster._core.storage.dagster_run import DagsterRun
+from dagster._core.storage.event_log import SqliteEventLogStorage
 from dagster._utils.schedules import is_valid_cron_string
 from sqlalchemy import text
 
@@ -47,7 +48,7 @@ def one_commit(instance: dg.DagsterInstance) -> Iterator[None]:
     Dagster's SQLite storage opens a connection and commits two or three times for every event, and a refresh has some hundred.
     """
     storage: Any = instance.event_log_storage
-    if not hasattr(storage, OPENS_A_FILE):
+    if not isinstance(storage, SqliteEventLogStorage):  # PostgreSQL's has methods of the same names and other arguments
         yield
         return
     opens = getattr(storage, OPENS_A_FILE)
