@@ -110,6 +110,7 @@ PARTS = {
             "tests/line/test_what_a_build_runs.py",
             "tests/line/test_whole_line_on_s3.py",
             "tests/recorder/test_recorder_package.py",
+            "tests/reports/test_ledger_page.py",
             "tests/reports/test_report_for_readers_of_all_kinds.py",
             "tests/reports/test_report_on_paper.py",
             "tests/reports/test_two_clouds.py",
@@ -127,9 +128,11 @@ PARTS = {
         tests=(
             "tests/demo/test_demo_exports.py",
             "tests/line/test_the_demo_meets_its_promises.py",
+            "tests/line/test_the_demo_restates.py",
             "tests/test_oracle_agrees.py",
         ),
     ),
+    "postgres": Part("Dagster on a real PostgreSQL server", tests=("tests/deploy/test_on_postgres.py",)),
     "rules": Part(
         "each rule of calculation on its invented rows",
         tests=("tests/test_rules_of_calculation.py",),

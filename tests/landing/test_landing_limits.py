@@ -22,7 +22,7 @@ from dagster_project.landing import worker
 from dagster_project.landing.fetching import Fetched
 from dagster_project.landing.land import Landed
 from dagster_project.landing.limits import Allowance, bytes_of, watched
-from dagster_project.landing.worker import Worker
+from dagster_project.landing.worker import Worker, is_read_here
 from dagster_project.settings import DeliveryLimits
 from tests.landing.kit import Organisation, bill_line, write_run
 from tests.landing.whole_company import whole_company
@@ -185,6 +185,7 @@ def test_bytes_that_end_the_process_that_reads_them_stop_no_other_delivery(tmp_p
         organisation.deliver([bill_line(day=f"{month}-01")], at="2026-06-02", month=month)
     # Arrow ends the process at some damaged bytes; those that are known are refused before, so here the reader is told to
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(worker, "is_read_here", is_read_here)
         patch.setenv("PYTHONPATH", f"{_reader_that_ends_at(tmp_path, '2026-04')}:{os.environ.get('PYTHONPATH', '')}")
         march, april = organisation.refresh()
     assert (march.outcome, april.outcome) == ("landed", "unreadable")

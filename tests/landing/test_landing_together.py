@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from connectors.deliveries import Delivery
 from connectors.stores import ObjectInfo
-from dagster_project.landing import fetching, worker
+from dagster_project.landing import fetching
 from dagster_project.landing.deriving import derive
 from dagster_project.landing.deriving.derive import Deriver
 from dagster_project.landing.fetching import SMALL, TOGETHER, batches
@@ -46,8 +46,7 @@ def _fixed_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def readings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many deliveries each reading was of, all of them in this process."""
-    monkeypatch.setattr(worker, "is_read_here", lambda *_: True)
+    """How many deliveries each reading was of."""
     found: list[int] = []
     original = derive.read_once
 

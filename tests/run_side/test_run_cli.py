@@ -32,6 +32,7 @@ COMMANDS = [
         ["ui"],
         ["run"],
         ["digest"],
+        ["mcp"],
         ["verify"],
         ["prune"],
     ),

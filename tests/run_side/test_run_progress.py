@@ -116,12 +116,8 @@ def test_a_log_has_a_line_when_a_step_begins_and_for_each_tenth_of_it() -> None:
             listener("models", done, 290, f"model_{done}")
     lines = stream.getvalue().splitlines()
     assert lines[:4] == ["Landing 1 of 3: cur 2026-01", "Landing 2 of 3: cur 2026-02", "Landing 3 of 3", "Raw views"]
-    assert lines[4:7] == [
-        "Models and tests 1 of 290: model_1",
-        "Models and tests 29 of 290: model_29",
-        "Models and tests 58 of 290: model_58",
-    ]
-    assert lines[-1] == "Models and tests 290 of 290" and len(lines) == 4 + 11
+    assert lines[4:7] == ["Models 1 of 290: model_1", "Models 29 of 290: model_29", "Models 58 of 290: model_58"]
+    assert lines[-1] == "Models 290 of 290" and len(lines) == 4 + 11
 
 
 def test_without_a_terminal_nothing_that_draws_is_imported() -> None:

@@ -25,6 +25,7 @@ import pytest
 from dagster_project.base.durable import sha256_of
 from dagster_project.base.kinds import Kind
 from dagster_project.commands import refreshing
+from dagster_project.landing import worker
 from dagster_project.landing.deriving.derive import Deriver
 from dagster_project.landing.judging.rules import RULES, SUITE
 from dagster_project.settings import Settings
@@ -76,6 +77,7 @@ def small_home(patch: pytest.MonkeyPatch) -> Iterator[Path]:
         _leave_out(patch, "dagster_project.assets.command_line", refresh_run=_no_page)
         _leave_out(patch, "dagster_project.landing.judging.expectations", validate=_validate)
         patch.setattr(duckdb, "connect", _connect)
+        patch.setattr(worker, "is_read_here", lambda *_: True)  # what deriving does on the disk is seen in this process alone
         patch.setattr(Deriver, "_started", lambda deriver: _deriving().cursor())
         for module in (raw, states):
             patch.setattr(module, "built_kinds", lambda: [Kind(kind) for kind in KINDS.values()])
