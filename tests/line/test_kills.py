@@ -230,5 +230,5 @@ def assert_tidy(stage: Stage, instant: Instant) -> None:
     assert not note.exists() or not Path(f"/proc/{json.loads(note.read_bytes())['pid']}").exists()
     entries = sorted(path.name for path in (home / "published").iterdir())
     assert len([name for name in entries if name.startswith(".parquet-")]) == 1
-    others = [name for name in entries if not name.startswith(".parquet-") and name != "docs"]
+    others = [name for name in entries if not name.startswith(".parquet-") and name not in ("docs", "ledger")]
     assert others == ["PUBLICATION.json", "parquet", "trainledger.duckdb"]
