@@ -10,7 +10,7 @@ CONFIG ?= $(DEMO)/trainledger.yaml
 # the demo's clock stands still; everybody else's runs
 UI_NOW := $(if $(filter $(DEMO)/%,$(CONFIG)),TRAINLEDGER_NOW=2026-10-10T00:00:00Z)
 
-.PHONY: run ui test wheels deployable release pytest nightly mutants parity parity-demo bench bench-compare lint lint-sql lock clean system-packages xprof-peer
+.PHONY: run ui test wheels deployable release pytest nightly mutants parity parity-demo bench bench-compare lint lint-sql lock docs clean system-packages xprof-peer
 
 run: .venv/installed-run
 	$(BIN)/trainledger demo --dir $(DEMO)
@@ -26,6 +26,11 @@ wheels: .venv/bin/uv
 	for folder in . recorder verify; do $(BIN)/uv build -q --no-build-isolation --python $(BIN)/python --out-dir $(WHEELS) $$folder || exit 1; done
 	rm -f $(WHEELS)/*.tar.gz $(WHEELS)/.gitignore
 
+# the pages of docs/ as a site with search, which opens from its files: dist/site/index.html
+SITE ?= dist/site
+docs: .venv-docs/installed
+	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build -q --strict --site-dir $(abspath $(SITE))
+
 # what is handed out: wheels, SBOMs, notes, checksums; refused, with each reason, while version, changelog, locks, benchmarks, the
 # nightly's result and the checkout do not agree (CONTRIBUTING.md, "A release")
 RELEASE ?= dist/release
@@ -38,7 +43,7 @@ deployable:
 	cp -R deploy/. requirements/bootstrap.lock requirements/deploy.lock dist/deploy
 
 # what only tests need from the system is a browser, Java and PostgreSQL; installed where this user may, else listed as skipped (a failure under CI)
-TEST_PACKAGES := .venv/installed-test .venv-bigquery/installed xprof-peer system-packages
+TEST_PACKAGES := .venv/installed-test .venv-bigquery/installed .venv-docs/installed xprof-peer system-packages
 test: $(TEST_PACKAGES)
 	@$(BIN)/python -m tests.nightly test $(MAKE) --no-print-directory -j 2 pytest lint
 
@@ -123,6 +128,12 @@ xprof-peer: .venv-xprof-peer/installed
 	$(BIN)/uv pip install -q --python .venv-xprof-peer/bin/python --no-deps --require-hashes -r requirements/xprof-peer.lock
 	touch $@
 
+# what builds the site, and the command line that the tutorial's readers have, with pins that must not bind ours
+.venv-docs/installed: .venv/bin/uv requirements/docs.lock
+	$(BIN)/uv venv -q --allow-existing --python $(BIN)/python .venv-docs
+	$(BIN)/uv pip install -q --python .venv-docs/bin/python --require-hashes -r requirements/docs.lock
+	touch $@
+
 # what writes the SBOMs, with pins that must not bind ours
 .venv-release/installed: .venv/bin/uv requirements/release.lock
 	$(BIN)/uv venv -q --allow-existing --python $(BIN)/python .venv-release
@@ -141,6 +152,7 @@ lock: .venv/bin/uv
 	$(LOCK) requirements/bigquery-server.in -o $(LOCKS)/bigquery-server.lock
 	$(LOCK) --no-deps requirements/xprof-peer.in -o $(LOCKS)/xprof-peer.lock
 	$(LOCK) requirements/release.in -o $(LOCKS)/release.lock
+	$(LOCK) requirements/docs.in -o $(LOCKS)/docs.lock
 
 clean:
-	rm -rf .venv .venv-bigquery .venv-xprof-peer .venv-release build dist *.egg-info $(DEMO)
+	rm -rf .venv .venv-bigquery .venv-xprof-peer .venv-release .venv-docs build dist *.egg-info $(DEMO)

@@ -66,6 +66,7 @@ SECONDS = {
     "test_run_dbt_by_hand.py": 35,
     "test_trace.py": 40,
     "test_issuing.py": 70,
+    "test_tutorial.py": 84,
     "test_histories.py": 21,
     "test_bad_input.py": 19,
     "test_a_month_turns_final.py": 16,

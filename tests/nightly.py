@@ -91,6 +91,8 @@ PARTS = {
             "tests/deploy/test_aws_permissions.py",
             "tests/deploy/test_backup_and_restore.py",
             "tests/deploy/test_terraform.py",
+            "tests/docs/test_site.py",
+            "tests/docs/test_tutorial.py",
             "tests/evidence/test_absent_report_tables.py",
             "tests/evidence/test_issuing.py",
             "tests/evidence/test_restatements.py",

@@ -14,6 +14,14 @@ from dagster_project.base import durable, modes
 from dagster_project.publishing.relations import relations
 from dagster_project.publishing.tables import PublishedTable
 
+# the first that a table's name begins with
+GROUPS = {
+    "marts.dim_": "What figures are of",
+    "marts.fct_": "Figures",
+    "marts.rpt_": "Tables of the reports",
+    "marts.": "Summaries, and rows to hand over",
+    "ops.": "Deliveries, gates and builds",
+}
 FOLDER, PAGE, DBT_PAGE = "docs", "index.html", "dbt.html"
 TO_DBT_PAGE = f'<p><a href="{DBT_PAGE}">All models, with their SQL and what reads what</a> (dbt)</p>'
 NO_DBT_PAGE = (
@@ -62,15 +70,22 @@ def _page(file: Path, tables: Sequence[PublishedTable], has_dbt_page: bool) -> s
         columns.setdefault((schema, table), []).append(column)
     pointing = [*relations({table: [name for name, *_ in of] for (schema, table), of in columns.items() if schema == "marts"})]
     keys = {("marts", table.name): table.key for table in tables}
-    shown = [
+    shown: list[dict[str, Any]] = [
         {
             "name": f"{schema}.{table}",
             "words": words[schema, table] or "",
             "columns": of,
             "key": keys.get((schema, table), ()),
-            "relations": [one for one in pointing if (schema, table) == ("marts", one.child)],
+            "relations": (relations_of := [one for one in pointing if (schema, table) == ("marts", one.child)]),
+            "leads": {one.columns[-1]: one.parent for one in relations_of},  # before it, only the provider's name
+            "held_by": sorted({one.child for one in pointing if (schema, table) == ("marts", one.parent)}),
         }
         for (schema, table), of in columns.items()
     ]
+    groups: dict[str, list[dict[str, Any]]] = {words: [] for words in GROUPS.values()}
+    for one in shown:
+        groups[next(words for start, words in GROUPS.items() if one["name"].startswith(start))].append(one)
     page = jinja2.Template(Path(__file__).with_name("catalogue.html").read_text(encoding="utf-8"), autoescape=True)
-    return page.render(tables=shown, column_count=len(rows), to_dbt_page=TO_DBT_PAGE if has_dbt_page else NO_DBT_PAGE)
+    return page.render(
+        groups=groups, table_count=len(shown), column_count=len(rows), to_dbt_page=TO_DBT_PAGE if has_dbt_page else NO_DBT_PAGE
+    )

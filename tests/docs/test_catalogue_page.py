@@ -36,6 +36,11 @@ def test_the_page_names_keys_relations_types_and_words_and_nothing_in_it_runs(fi
     assert "Unique: training_run_id" in page and "decimal(38,12)" in page
     assert 'training_run_id leads to <a href="#marts.dim_training_runs">' in page
     assert page.count("may be null") == 3
+    contents = page.split("</nav>")[0]
+    assert contents.index("What figures are of") < contents.index('href="#marts.dim_training_runs"') < contents.index("Figures<")
+    assert "Tables of the reports" not in page, "a group without tables has no heading"
+    assert '<td><a href="#marts.dim_training_runs">training_run_id</a></td>' in page.split('id="marts.fct_costs"')[1]
+    assert 'Its key is in <a href="#marts.fct_costs">' in page
 
 
 def test_a_page_that_states_the_same_is_left_alone_and_dbt_s_own_is_led_to(file: Path, tmp_path: Path) -> None:
@@ -66,3 +71,5 @@ def test_the_catalogue_of_the_demo_opens_without_a_network_and_finds_a_column(de
         browser.get_by_label("Find").fill("is_elected reconciliation")
         shown = browser.eval_on_selector_all("section:not([hidden])", "parts => parts.map(part => part.id)")
         assert "marts.fct_reconciliation" in shown and "marts.dim_regions" not in shown
+        targets = browser.eval_on_selector_all("a[href^='#']", "links => links.map(link => link.hash.slice(1))")
+        assert len(targets) > len(shown) and not [name for name in {*targets} if browser.locator(f"[id='{name}']").count() != 1]
