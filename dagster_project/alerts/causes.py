@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from dagster_project.alerts.cause import Cause, cause
-from dagster_project.alerts.watching import Watched
+from dagster_project.alerts.watched_run import Watched
 from dagster_project.landing.lateness import late_sources
 from dagster_project.settings import Settings
 from dagster_project.settings.alerts import Alerts

@@ -16,7 +16,7 @@ from dagster_project.alerts import causes, ledger, state
 from dagster_project.alerts.cause import Cause
 from dagster_project.alerts.channels import Channel, UnsentError, channels_of
 from dagster_project.alerts.state import State
-from dagster_project.alerts.watching import Say, Watched
+from dagster_project.alerts.watched_run import Say, Watched
 from dagster_project.base import clock, modes
 from dagster_project.settings.alerts import Alerts
 from dagster_project.warehouse.home import Home

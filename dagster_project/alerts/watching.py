@@ -1,4 +1,4 @@
-"""What a refresh or a run of Dagster leaves for the alerts: what it looked at, and how it ended.
+"""The end of a refresh or of a run of Dagster: its alerts are sent.
 
 The command line and Dagster both work inside `watched`, and both end with its messages. Light on purpose: where no alerts are
 configured, nothing else of this room is imported.
@@ -6,41 +6,15 @@ configured, nothing else of this room is imported.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from dagster_project.alerts.watched_run import Failed, Say, Watched
 from dagster_project.base.failures import GateError, LockHeldError, TrainledgerError, UsageError, machine_failure
 
 if TYPE_CHECKING:
-    from dagster_project.landing.planning import Problem
     from dagster_project.warehouse.home import Home
-
-Say = Callable[[str], None]
-
-
-class Failed(NamedTuple):
-    """How a run failed."""
-
-    text: str
-    remedy: str
-    gates: tuple[str, ...] = ()  # those that did not pass, where this is why
-
-
-@dataclass(slots=True)
-class Watched:
-    """One run of a job; `refresh` is a job of the command line too."""
-
-    job: str
-    looked: frozenset[str] = frozenset()  # sources of which all that could not be taken is in `problems`
-    problems: Sequence[Problem] = ()
-    is_done: bool = False  # it came to its end; neither done nor failed: it never began, or a person ended it
-    failed: Failed | None = None
-
-    def look(self, sources: Iterable[str], problems: Sequence[Problem]) -> None:
-        """Every one of these sources was looked at, with these problems."""
-        self.looked, self.problems = frozenset(sources), problems
 
 
 @contextmanager

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import dagster as dg
 
-from dagster_project.alerts.watching import Failed, Watched, report, watched
+from dagster_project.alerts.watched_run import Failed, Watched
+from dagster_project.alerts.watching import report, watched
 from dagster_project.assets.names import BY_COMMAND_LINE, SOURCES
 from dagster_project.landing.missing import Missing
 from dagster_project.settings import Settings, load_settings

@@ -12,7 +12,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dagster_project.alerts.watching import Watched, watched
+from dagster_project.alerts.watched_run import Watched
+from dagster_project.alerts.watching import watched
 from dagster_project.base.failures import LockHeldError
 from dagster_project.base.later import keep_pandas_for_later
 from dagster_project.base.locking import forget_dead_writer, writer_lock

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from dagster_project.alerts.causes import of_disk, of_run, of_sources
-from dagster_project.alerts.watching import Watched, watched
+from dagster_project.alerts.watched_run import Watched
+from dagster_project.alerts.watching import watched
 from dagster_project.base.failures import GateError, LockHeldError, MachineError, UsageError
 from dagster_project.landing.planning import Problem
 from dagster_project.settings import settings_of

@@ -15,7 +15,7 @@ import dagster as dg
 import pytest
 import yaml
 
-from dagster_project.alerts.watching import Failed
+from dagster_project.alerts.watched_run import Failed
 from dagster_project.assets.alerting import alert_sensors, failure_of_run
 from dagster_project.assets.graph import build_definitions
 from dagster_project.assets.instance import prepare_instance
@@ -167,7 +167,7 @@ def test_without_alerts_nothing_of_them_is_imported(line: Line) -> None:
         "print([name for name in sys.modules if name.startswith('dagster_project.alerts.')])"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert done.stdout == "['dagster_project.alerts.watching']\n", done.stderr
+    assert done.stdout == "['dagster_project.alerts.watched_run', 'dagster_project.alerts.watching']\n", done.stderr
 
 
 def test_a_refresh_that_fails_sends_its_alerts_before_it_ends(line: Line) -> None:
