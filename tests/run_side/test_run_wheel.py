@@ -30,7 +30,8 @@ for name in ("connectors", "dagster_project", "reports", "trainledger_recorder")
     package = importlib.import_module(name)
     assert package.__file__.startswith(sys.prefix), package.__file__
     for module in pkgutil.walk_packages(package.__path__, f"{name}."):
-        if not module.name.endswith(".__main__"):  # that is a command
+        # a command, and what the extra `mcp` is for
+        if not module.name.endswith(".__main__") and module.name != "dagster_project.commands.mcp_server":
             importlib.import_module(module.name)
 """
 
