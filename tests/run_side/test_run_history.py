@@ -85,7 +85,7 @@ def test_the_oldest_runs_go_with_their_files_and_what_assets_and_checks_show_sta
     results = instance.event_log_storage.get_latest_asset_check_execution_by_key(keys)
     assert {results[key].status.value for key in keys} == {"SUCCEEDED"}
     # of a check that later runs asked again, what the removed ones found is gone
-    taken = dg.AssetCheckKey(cur, names.LANDING_CHECK)
+    taken = dg.AssetCheckKey(names.NEW_DELIVERIES, names.SOURCES)
     assert len(instance.event_log_storage.get_asset_check_execution_history(taken, limit=50)) == len(kept)
     assert history._used(settings.home) < before
 
