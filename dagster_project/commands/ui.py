@@ -24,7 +24,7 @@ MODULE = "dagster_project.definitions"
 
 
 def serve(settings: Settings, port: int, page_port: int, say: Callable[[str], None]) -> int:
-    """Start all, say where, wait; stop both when one ends or a signal comes. Returns the exit code of who ended first."""
+    """Start all, say where, wait; stop all when one ends or a signal comes. Returns the exit code of who ended first."""
     require_times(settings)
     page = serve_page(settings.home / "published" / FOLDER, page_port)
     with owner_alone():
@@ -41,7 +41,7 @@ def serve(settings: Settings, port: int, page_port: int, say: Callable[[str], No
     with owner_alone():
         children = [subprocess.Popen(command, env=surroundings) for command in commands]
     say(f"http://127.0.0.1:{page.server_port} shows the page of the ledger.")
-    say(f"http://127.0.0.1:{port} shows {settings.path}; Ctrl-C stops both.")
+    say(f"http://127.0.0.1:{port} shows {settings.path}; Ctrl-C stops all.")
     try:
         return os.waitstatus_to_exitcode(os.wait()[1])
     except KeyboardInterrupt:
