@@ -15,9 +15,17 @@ from hypothesis import settings
 
 from tests import nightly
 from tests.measured import pytest_runtest_logreport, pytest_runtest_makereport, pytest_runtest_setup, pytest_terminal_summary
+from tests.s3 import endpoint, made_up_credentials
 from tests.warm import run_trainledger
 
-__all__ = ["pytest_runtest_logreport", "pytest_runtest_makereport", "pytest_runtest_setup", "pytest_terminal_summary"]
+__all__ = [
+    "endpoint",
+    "made_up_credentials",
+    "pytest_runtest_logreport",
+    "pytest_runtest_makereport",
+    "pytest_runtest_setup",
+    "pytest_terminal_summary",
+]
 
 DEMO_SECONDS = 900
 # Hypothesis fails an example that takes 0.2 s, as any may on a busy machine; speed is measured in benchmarks
@@ -66,7 +74,6 @@ SECONDS = {
     "test_run_dbt_by_hand.py": 35,
     "test_trace.py": 40,
     "test_issuing.py": 70,
-    "test_tutorial.py": 84,
     "test_histories.py": 21,
     "test_bad_input.py": 19,
     "test_a_month_turns_final.py": 16,

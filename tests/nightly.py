@@ -92,7 +92,6 @@ PARTS = {
             "tests/deploy/test_backup_and_restore.py",
             "tests/deploy/test_terraform.py",
             "tests/docs/test_site.py",
-            "tests/docs/test_tutorial.py",
             "tests/evidence/test_absent_report_tables.py",
             "tests/evidence/test_issuing.py",
             "tests/evidence/test_restatements.py",
@@ -134,6 +133,7 @@ PARTS = {
             "tests/test_oracle_agrees.py",
         ),
     ),
+    "tutorial": Part("the commands of the tutorial, in one shell", tests=("tests/docs/test_tutorial.py",)),
     "postgres": Part("Dagster on a real PostgreSQL server", tests=("tests/deploy/test_on_postgres.py",)),
     "rules": Part(
         "each rule of calculation on its invented rows",

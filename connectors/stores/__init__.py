@@ -1,8 +1,8 @@
 """What an object store must offer to a connector.
 
 A store lists and reads; it never writes to its location. Local folders, buckets and tables of BigQuery look alike from here,
-so that a copied export works without a cloud. The clients are modules of this folder; `connectors.stores.opening` chooses
-between them.
+so that a copied export works without a cloud. A `Bucket` is written as well: what we land may be kept in one. The clients are
+modules of this folder; `connectors.stores.opening` chooses between them.
 """
 
 from __future__ import annotations
@@ -93,4 +93,43 @@ class ObjectStore(Protocol):
 
     def uri_of(self, key: str) -> str:
         """Return the full name of an object for messages."""
+        ...
+
+
+class Bucket(Protocol):
+    """A bucket that is ours to write below a prefix: a landing. Credentials and endpoint are those of the environment."""
+
+    uri: str
+    permissions: str  # what must be granted for all of this
+
+    def uri_of(self, key: str) -> str:
+        """Return the full name of an object for messages."""
+        ...
+
+    def list_objects(self, prefix: str = "") -> Iterator[ObjectInfo]:
+        """Yield the objects below a prefix in the order of their keys."""
+        ...
+
+    def get(self, key: str) -> bytes:
+        """Return a small object whole."""
+        ...
+
+    def download_hashed(self, key: str, path: Path) -> str:
+        """Copy an object to a local file and return its sha256."""
+        ...
+
+    def put(self, key: str, data: bytes) -> None:
+        """Write or replace a small object; readers see the old or the new one."""
+        ...
+
+    def put_new(self, key: str, data: bytes) -> bool:
+        """Write an object unless its key is taken, and return whether it was free. Of several writers exactly one wins."""
+        ...
+
+    def upload(self, path: Path, key: str) -> None:
+        """Copy a local file of any size to an object."""
+        ...
+
+    def delete(self, key: str) -> None:
+        """Delete an object; one that is not there is no error."""
         ...

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-Action = Literal["query", "describe", "stream", "list", "read", "impersonate"]
+Action = Literal["query", "describe", "stream", "list", "read", "write", "impersonate"]
 
 _OF_TABLE = "bigquery.tables.get and bigquery.tables.getData"
 _PAYING = "the project that pays for the query"
@@ -26,6 +26,7 @@ STEPS: Mapping[Action, tuple[str, str, str, str]] = {
     "stream": ("reading the rows", "bigquery.readsessions.create", "roles/bigquery.readSessionUser", _PAYING),
     "list": ("listing", "storage.objects.list", "roles/storage.objectViewer", "the bucket"),
     "read": ("reading", "storage.objects.get", "roles/storage.objectViewer", "the bucket"),
+    "write": ("writing", "storage.objects.create and storage.objects.delete", "roles/storage.objectUser", "the bucket"),
     "impersonate": (
         "impersonation",
         "iam.serviceAccounts.getAccessToken",
@@ -64,7 +65,7 @@ def meaning_of(code: str, action: Action, where: str, *, is_impersonated: bool =
     if code in _DENIED:
         return "permission_denied", grant(action)
     if code in {"notFound", "NOT_FOUND"}:
-        if action in {"list", "read"}:
+        if action in {"list", "read", "write"}:
             return "missing_bucket", f"Check the name of {where}, and that it was not deleted."
         return "missing_table", f"Check project, dataset and table of {where}; Billing, Billing export names them."
     return _MEANINGS.get(code, _OTHER)

@@ -1,13 +1,14 @@
-"""Which store a location means. The client of a store is imported only when a location asks for it: boto3
-takes 0.15 s, that of BigQuery 0.8 s.
+"""Which store a location means, and which bucket a landing. The client of a store is imported only when a location asks for
+it: boto3 takes 0.15 s, that of BigQuery 0.8 s.
 """
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from connectors.errors import SourceUnreadableError
-from connectors.stores import ObjectStore, StoreOptions
+from connectors.stores import Bucket, ObjectStore, StoreOptions
 
 
 def open_store(location: str, *, base: Path, options: StoreOptions | None = None) -> ObjectStore:
@@ -39,3 +40,15 @@ def open_store(location: str, *, base: Path, options: StoreOptions | None = None
         reason="unknown_scheme",
         remedy="Use bq://project.dataset.table, gs://bucket/prefix, s3://bucket/prefix or a local folder.",
     )
+
+
+def open_bucket(location: str) -> Bucket:
+    """Return the bucket of a landing: gs:// or s3://bucket/prefix. Nothing is asked yet."""
+    if location.startswith("gs://"):
+        from connectors.stores.gcs import WritableBucket
+
+        # the variable of Google's own clients, as AWS_ENDPOINT_URL_S3 is boto3's
+        return WritableBucket(location, StoreOptions(endpoint_url=os.environ.get("STORAGE_EMULATOR_HOST")))
+    from connectors.stores.s3 import S3Bucket
+
+    return S3Bucket(location)

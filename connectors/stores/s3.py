@@ -126,6 +126,8 @@ class S3Store(Remote):
 class S3Bucket(S3Store):
     """The same objects, to be written as well: a landing."""
 
+    permissions = "s3:ListBucket, s3:GetObject, s3:PutObject and s3:DeleteObject below its prefix"
+
     def put(self, key: str, data: bytes, **condition: str) -> None:
         """Write or replace a small object; readers see the old or the new one."""
         with self._named_errors(key):

@@ -61,6 +61,12 @@ def changed(uri: str, key: str) -> ExportChangedError:
     return ExportChangedError(f"{uri} changed or vanished after it was listed.", place=Place(key))
 
 
+def missing(uri: str, key: str) -> SourceUnreadableError:
+    """Name an object of ours that is gone."""
+    remedy = "Restore the object, for example an earlier version of it."
+    return SourceUnreadableError(f"{uri} is not there.", place=Place(key), reason="missing_object", remedy=remedy)
+
+
 def broken(uri: str, key: str, what: str) -> SourceUnreadableError:
     """Name an object of which not all came, or not what is stored."""
     remedy = "Try again; if it stays, check the network and the endpoint."

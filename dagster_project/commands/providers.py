@@ -30,6 +30,7 @@ VALUES: dict[str, dict[str, tuple[str, str]]] = {
         "location": ("EU", r"[A-Za-z0-9-]+"),
         "billing_account": ("XXXXXX-XXXXXX-XXXXXX", r"[0-9A-FX]{6}(-[0-9A-FX]{6}){2}"),
         "reader_member": ("user:you@example.com", r"(user|group|serviceAccount):[\w.+-]+@[\w.-]+"),
+        "landing_bucket": ("", r"([a-z0-9][a-z0-9._-]{1,220}[a-z0-9])?"),
     },
 }
 

@@ -40,8 +40,9 @@ def text_for(values: Mapping[str, Mapping[str, str]]) -> str:
         more["reader"] = f"trainledger-reader@{own.get('project')}.iam.gserviceaccount.com"
         for line, filled in _FILLED[provider].items():
             text = text.replace(line, Template(filled).substitute(own, **more))
-    if landing := values.get("aws", {}).get("landing_bucket"):
-        text = text.replace("landing: null ", f"landing: s3://{landing}/ledger ")
+    for provider, scheme in (("aws", "s3"), ("google", "gs")):
+        if landing := values.get(provider, {}).get("landing_bucket"):
+            text = text.replace("landing: null ", f"landing: {scheme}://{landing}/ledger ")
     if values and "aws" not in values:  # a source that is not there would be an error
         text = _changed(text, _AWS_SOURCES, _GOOGLE_SOURCES, r"^  (?=[^#])", "  # ")
     return _changed(text, _GOOGLE_SOURCES, _TELEMETRY, r"^  # (?=-|  )(?!.*gcp-focus)", "  ") if "google" in values else text

@@ -34,7 +34,8 @@ def init(
         str | None, _value("--reader", "ARN", "What trainledger runs as; default: the account decides.", AWS)
     ] = None,
     landing_bucket: Annotated[
-        str | None, _value("--landing-bucket", "NAME", "Keep what is landed in it, not on the disk.", AWS)
+        str | None,
+        _value("--landing-bucket", "NAME", "Keep what is landed in it, not on the disk; with --google alone, Google's.", AWS),
     ] = None,
     project: Annotated[str | None, _value("--project", "ID", "The project of the dataset.", GOOGLE)] = None,
     dataset: Annotated[str | None, _value("--dataset", "NAME", "The dataset of the exports.", GOOGLE)] = None,
@@ -54,9 +55,11 @@ def init(
     from dagster_project.commands.starter import write_starter
 
     of_aws = {"account_id": account_id, "region": region, "bucket": bucket, "prefix": prefix, "external_id": external_id}
-    of_aws |= {"reader_principal": reader_principal, "landing_bucket": landing_bucket}
+    is_googles = google and not aws
+    of_aws |= {"reader_principal": reader_principal, "landing_bucket": None if is_googles else landing_bucket}
     of_google = {"project": project, "dataset": dataset, "location": location, "billing_account": billing_account}
-    given = {"aws": (aws, of_aws), "google": (google, {**of_google, "reader_member": reader_member})}
+    of_google |= {"reader_member": reader_member, "landing_bucket": landing_bucket if is_googles else None}
+    given = {"aws": (aws, of_aws), "google": (google, of_google)}
     values: dict[str, dict[str, str]] = {}
     for provider, (wanted, named) in given.items():
         if not wanted and any(named.values()):

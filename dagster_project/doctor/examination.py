@@ -56,7 +56,7 @@ def _first(home: Home, elsewhere: Home, readings: list[Reading]) -> Iterator[Che
     """This machine, then each source by itself."""
     message = f"{home.settings.path}: {counted(len(readings), 'source')}"
     yield Check("configuration", "ok", message, question="configuration", facts={"sources": len(readings)})
-    yield from check_machine(home.root, home.settings.landing, home.settings.base)
+    yield from check_machine(home.root, home.settings.landing)
     for reading in readings:
         yield from read_source(home, reading, elsewhere.landing)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from connectors.errors import ConnectorError
-from connectors.stores.opening import open_store
+from connectors.stores.opening import open_bucket
 from dagster_project.doctor.checks import Check, Outcome
 
 LITTLE_SPACE = 10 << 30
@@ -15,8 +15,8 @@ SPACE_NEEDED = "A landing needs about the size of its exports, a build about a t
 NETWORK_DISKS = re.compile(r"nfs|cifs|smb|sshfs|s3fs|gcsfuse|goofys|9p|afs|ceph|gluster|lustre|beegfs")
 
 
-def check_machine(home: Path, landing: str, base: Path) -> Iterator[Check]:
-    """Home, landing and disk; a landing in a store is meant from `base`."""
+def check_machine(home: Path, landing: str) -> Iterator[Check]:
+    """Home, landing and disk."""
     place = _nearest(home)
     if not _may_write(place):
         yield _not_writable("home", place)
@@ -28,18 +28,18 @@ def check_machine(home: Path, landing: str, base: Path) -> Iterator[Check]:
     else:
         message = f"{home} is writable{f' and on a local disk ({disk})' if disk else ''}"
         yield Check("home", "ok", message, question="home", facts={"folder": str(home), "disk": disk})
-    yield _check_landing(landing, base)
+    yield _check_landing(landing)
     free = shutil.disk_usage(place).free
     outcome: Outcome = "warning" if free < LITTLE_SPACE else "ok"
     remedy, facts = SPACE_NEEDED if outcome == "warning" else "", {"free_bytes": free}
     yield Check("disk space", outcome, f"{free / (1 << 30):.1f} GB are free", remedy, question="disk_space", facts=facts)
 
 
-def _check_landing(landing: str, base: Path) -> Check:
+def _check_landing(landing: str) -> Check:
     facts = {"location": landing}
     if "://" in landing:
         try:
-            next(iter(open_store(landing, base=base).list_objects()), None)
+            next(iter(open_bucket(landing).list_objects()), None)
         except ConnectorError as error:
             return Check("landing", "problem", error.message, error.remedy, question="landing", facts=facts)
         message = f"{landing} can be listed; writing is tried by the first refresh only"

@@ -23,7 +23,7 @@ from dagster_project.landing.store import LocalLanding, SourceLanding, Stamp, jo
 from dagster_project.landing.versions import records_version
 
 if TYPE_CHECKING:
-    from dagster_project.landing.s3 import S3Landing
+    from dagster_project.landing.bucket import BucketLanding
 
 # A change within one tick of a disk's clock leaves no new time behind, and some disks tick by 2 s: what is younger is read again
 SETTLED = 2_000_000_000
@@ -55,7 +55,7 @@ class Kept(msgspec.Struct, array_like=True):
 class Index:
     """The records of each source and what was made of them, as they were read last."""
 
-    def __init__(self, folder: Path, store: "LocalLanding | S3Landing", shelf: Shelf) -> None:
+    def __init__(self, folder: Path, store: "LocalLanding | BucketLanding", shelf: Shelf) -> None:
         self._folder, self._store, self._shelf = folder, store, shelf
         self._known: dict[str, Kept] = {}  # by source: its file
         self._used: dict[str, Kept] = {}  # of the known entries those that still hold, and new ones

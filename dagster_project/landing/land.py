@@ -35,7 +35,7 @@ from dagster_project.landing.versions import connector_version
 from dagster_project.settings import Settings, SourceSettings
 
 if TYPE_CHECKING:
-    from dagster_project.landing.s3 import S3Landing
+    from dagster_project.landing.bucket import BucketLanding
     from dagster_project.landing.worker import LimitedDeriver
 
 Step = TypeVar("Step")
@@ -61,7 +61,7 @@ class Landed:
 class Landing:
     """Everything landed of the configured sources, and what our code made of it."""
 
-    def __init__(self, store: LocalLanding | S3Landing, settings: Settings) -> None:
+    def __init__(self, store: LocalLanding | BucketLanding, settings: Settings) -> None:
         """What is kept in the home's cache may be deleted at any time."""
         cache = settings.cache
         self.store = store

@@ -1,8 +1,11 @@
-"""The landing that the configuration means: a local folder, or s3://bucket/prefix."""
+"""The landing that the configuration means: a local folder, s3://bucket/prefix or gs://bucket/prefix."""
 
 from pathlib import Path
 
+from connectors.errors import ConnectorError
+from connectors.stores.opening import open_bucket
 from dagster_project.base.failures import UsageError
+from dagster_project.landing.bucket import BucketLanding
 from dagster_project.landing.land import Landing
 from dagster_project.landing.store import LocalLanding
 from dagster_project.settings import Settings
@@ -10,10 +13,10 @@ from dagster_project.settings import Settings
 
 def open_landing(settings: Settings) -> Landing:
     """Everything landed below `landing`, with its shelf in the home's cache."""
-    if settings.landing.startswith("s3://"):
-        from dagster_project.landing.s3 import S3Landing
-
-        return Landing(S3Landing(settings.landing, settings.cache), settings)
-    if "://" in settings.landing:
-        raise UsageError(f"landing '{settings.landing}' is neither a folder nor s3://", where=str(settings.path))
-    return Landing(LocalLanding(Path(settings.landing)), settings)
+    if "://" not in settings.landing:
+        return Landing(LocalLanding(Path(settings.landing)), settings)
+    try:
+        bucket = open_bucket(settings.landing)
+    except ConnectorError as error:
+        raise UsageError(error.message.rstrip("."), where=str(settings.path), remedy=error.remedy) from error
+    return Landing(BucketLanding(bucket, settings.cache), settings)

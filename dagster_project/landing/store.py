@@ -1,7 +1,7 @@
-"""Where generations live: a local folder or s3://bucket/prefix. Keeps and finds them; knows nothing of what is in them.
+"""Where generations live: a local folder or a bucket. Keeps and finds them; knows nothing of what is in them.
 
-A generation is visible whole or not at all. Locally it is staged beside the landing and renamed into place; on S3 its
-objects go up first and `_generation.json` last, put with If-None-Match, so that two writers cannot both win.
+A generation is visible whole or not at all. Locally it is staged beside the landing and renamed into place; in a bucket its
+objects go up first and `_generation.json` last, put only where there is none, so that two writers cannot both win.
 """
 
 import os
@@ -83,7 +83,7 @@ def joined(parts: Iterable[SourceLanding]) -> SourceLanding:
 
 
 class LocalLanding:
-    """A landing in a local folder. landing.s3 has the same methods."""
+    """A landing in a local folder. landing.bucket has the same methods."""
 
     def __init__(self, root: Path) -> None:
         self.root = root

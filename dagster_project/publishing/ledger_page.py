@@ -22,19 +22,18 @@ if TYPE_CHECKING:
 FOLDER, INDEX = "ledger", "index.html"
 
 
-def write_data(connection: duckdb.DuckDBPyConnection, published: Path, digests: Sequence[TableDigest]) -> Page | None:
-    """Write the data files that the page of the connection's file needs and that are not there. None: it has no runs."""
+def write_data(connection: duckdb.DuckDBPyConnection, published: Path, digests: Sequence[TableDigest]) -> Page:
+    """Write the data files that the page of the connection's file needs and that are not there."""
     from reports.ledger.page import page_of  # here: it imports the engine, which a refresh without news never needs
     from reports.publication import Publication
 
     folder = published / FOLDER
     there = {path.name for path in folder.glob("*.js")}
     page = page_of(Publication(connection), {one.table: one.partitions for one in digests}, there)
-    if page is not None:
-        folder.mkdir(exist_ok=True)
-        durable.clear_unfinished(folder)
-        for name, text in page.new.items():
-            durable.write(folder / name, text)
+    folder.mkdir(exist_ok=True)
+    durable.clear_unfinished(folder)
+    for name, text in page.new.items():
+        durable.write(folder / name, text)
     return page
 
 

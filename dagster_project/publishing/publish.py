@@ -107,8 +107,7 @@ def publish(
     new_file.replace(file)
     durable.sync(published)
     swap_parts(published, folder)
-    if page:
-        show_page(published, page)
+    show_page(published, page)
     durable.write_json(record_file, record, readers)
     remove_old_parts(published, folder)
     write_catalogue(file, published, tables, is_same=last is not None and last.is_intact)
@@ -158,7 +157,7 @@ def _write(
     build_id: str,
     parts: Parts,
     statements: Mapping[str, str],
-) -> tuple[dict[str, Any], Page | None]:
+) -> tuple[dict[str, Any], Page]:
     """Bring the new file to the rows of the build. Returns what PUBLICATION.json states of tables and Parquet, and the page."""
     digests, last = list[TableDigest](), parts.last
     with build.cursor() as connection:  # in the engine that has the build open: another one would read the whole file again

@@ -24,6 +24,7 @@ from dagster_project.settings.wording import example_of, reason_of
 
 _DEEP = 50  # no configuration has so many brackets in each other
 REMOTE = ("s3://", "gs://", "bq://")
+WRITTEN = ("s3://", "gs://")  # what a landing may be in, beside a folder
 
 
 class KeyUsageError(UsageError):
@@ -124,6 +125,10 @@ def settings_of(document: dict[str, Any], path: Path) -> Settings:
     home = Path(_location(path, document.get("home") or "./trainledger-home", ("home",), local=True))
     landing = document.get("landing")
     resolved["home"] = home
+    if isinstance(landing, str) and "://" in landing and not landing.startswith(WRITTEN):
+        raise _usage(
+            ("landing",), document, f"a landing is a folder, s3://bucket/prefix or gs://bucket/prefix, not {landing}", path
+        )
     resolved["landing"] = str(home / "landing") if landing is None else _location(path, landing, ("landing",))
     if sources:
         resolved["sources"] = [

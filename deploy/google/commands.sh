@@ -24,6 +24,16 @@ bq --project_id="${project}" --location="${location}" query --use_legacy_sql=fal
 gcloud iam service-accounts add-iam-policy-binding "$reader" --project "${project}" \
   --member "${reader_member}" --role roles/iam.serviceAccountTokenCreator
 
+# the identity that trainledger runs as keeps its landing in a bucket: `landing: gs://...`
+if [ -n "${landing_bucket}" ]; then
+  gcloud storage buckets create "gs://${landing_bucket}" --project "${project}" --location "${location}" \
+    --uniform-bucket-level-access --public-access-prevention
+  gcloud storage buckets update "gs://${landing_bucket}" --versioning
+  gcloud iam roles create trainledger_landing --project "${project}" --file landing-role.json
+  gcloud storage buckets add-iam-policy-binding "gs://${landing_bucket}" \
+    --member "${reader_member}" --role "projects/${project}/roles/trainledger_landing"
+fi
+
 # a bucket of telemetry or run records to read as well:
 # gcloud iam roles create trainledger_objects --project "${project}" --file objects-role.json
 # gcloud storage buckets add-iam-policy-binding gs://BUCKET \

@@ -1,5 +1,5 @@
-# Google's side of trainledger: a dataset, the Carbon Footprint export into it, and a service account that reads it. The billing export
-# has no API: README.md has the three clicks. Roles are the JSON files beside this one; values are in terraform.tfvars.
+# Google's side of trainledger: a dataset, the Carbon Footprint export into it, a service account that reads it, and a landing if one is
+# named. The billing export has no API: README.md has the three clicks. Roles are the JSON files beside this one; values are in terraform.tfvars.
 
 terraform {
   required_version = ">= 1.5"
@@ -42,12 +42,18 @@ variable "bucket" {
   default     = ""
 }
 
+variable "landing_bucket" {
+  description = "A bucket for `landing: gs://...`; empty where the landing is on a disk."
+  type        = string
+  default     = ""
+}
+
 provider "google" {
   project = var.project
 }
 
 locals {
-  roles = { for name in ["query", "tables", "objects"] : name => jsondecode(file("${path.module}/${name}-role.json")) }
+  roles = { for name in ["query", "tables", "objects", "landing"] : name => jsondecode(file("${path.module}/${name}-role.json")) }
 }
 
 resource "google_project_service" "used" {
@@ -100,6 +106,24 @@ resource "google_storage_bucket_iam_member" "objects" {
   bucket = var.bucket
   role   = google_project_iam_custom_role.this["objects"].id
   member = google_service_account.reader.member
+}
+
+resource "google_storage_bucket" "landing" {
+  count                       = var.landing_bucket == "" ? 0 : 1
+  name                        = var.landing_bucket
+  location                    = var.location
+  uniform_bucket_level_access = true
+  public_access_prevention    = "enforced"
+  versioning {
+    enabled = true # what `prune` or a mistake removes can be had again
+  }
+}
+
+resource "google_storage_bucket_iam_member" "landing" {
+  count  = var.landing_bucket == "" ? 0 : 1
+  bucket = google_storage_bucket.landing[0].name
+  role   = google_project_iam_custom_role.this["landing"].id
+  member = var.reader_member
 }
 
 resource "google_service_account_iam_member" "acts_as" {

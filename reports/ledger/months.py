@@ -90,8 +90,11 @@ order by 1, 2, 3""",
 CELL_NAMES = ("team", "model", "chip", "family")
 
 
-def month_documents(publication: Publication, months: Sequence[date]) -> dict[date, Document]:
-    """The document of each of these months."""
+def month_documents(publication: Publication, months: Sequence[date], *, has_runs: bool) -> dict[date, Document]:
+    """The document of each of these months; without `has_runs` what was lost is all that is summed of runs.
+
+    A part of what is needed would leave out what is unknown, and half a total is not a total.
+    """
     if not months:
         return {}
     dates = ", ".join(f"date '{month}'" for month in months)
@@ -99,8 +102,8 @@ def month_documents(publication: Publication, months: Sequence[date]) -> dict[da
     words = {"dim": CELL.format(of="dim"), "own": CELL.format(of="own"), "months": chosen}
     cells: dict[date, dict[tuple[str, ...], int]] = {month: {} for month in months}
     documents: dict[date, Document] = {month: {"month": f"{month:%Y-%m}"} for month in months}
-    for part, sql in IN_CELLS.items():
-        for month, rows in _by_month(publication.rows(sql.format(**words))).items():
+    for part, sql in IN_CELLS.items() if has_runs else [("lost", IN_CELLS["lost"])]:
+        for month, rows in _by_month(publication.rows_if_there(sql.format(**words))).items():
             documents[month][part] = _folded(rows, cells[month])
     for part, sql in OF_MONTHS.items():
         for month, rows in _by_month(publication.rows_if_there(sql.format(**words))).items():

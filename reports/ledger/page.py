@@ -6,6 +6,9 @@ together; whoever replaces it after the others are on the disk shows one publica
 
 *Example.* A delivery changes August's costs: `month-2026-08-...js` is written, and the file of every month in which a run ended
 that had used machines in August.
+
+A month without runs has its bill, what was idle, and coverage. A publication may go without a report table: what of runs cannot
+be shown then is left out, and the page names the table.
 """
 
 import json
@@ -43,8 +46,9 @@ MONTH_TABLES = (
     "rpt_coverage",
 )
 WHOLE_TABLES = ("dim_emission_factors",)
-NEEDED = "from marts.dim_training_runs, marts.fct_training_run_costs, marts.run_summary, marts.run_month_summary"
+NEEDED_OF_RUNS = "from marts.dim_training_runs, marts.fct_training_run_costs, marts.run_summary, marts.run_month_summary"
 
+BILLED = "select distinct usage_month from ops.reconciled_months where measure = 'effective_cost' order by 1"
 # each month of use, each month in which runs were last at work, how many runs those are, and a sum over all that is
 # recorded of them beside months
 STATES = """with active as (
@@ -137,19 +141,16 @@ class _Month:
     last: list[tuple[str, str]] = field(default_factory=list)  # months and states of the runs that ended in it
 
 
-def page_of(publication: Publication, versions: Mapping[str, Mapping[str, Any]], there: Collection[str]) -> Page | None:
-    """The page of a publication. `versions`: a digest of each part of each table; `there`: data files that need not be made.
-
-    None for a file without the tables of runs.
-    """
-    if publication.missing(NEEDED):
-        return None
-    months = dict(_months(publication))
+def page_of(publication: Publication, versions: Mapping[str, Mapping[str, Any]], there: Collection[str]) -> Page:
+    """The page of a publication. `versions`: a digest of each part of each table; `there`: data files that need not be made."""
+    missing = publication.missing(NEEDED_OF_RUNS)
+    months = _months(publication, has_runs=not missing)
     dated = sorted((name for name in months if name != UNDATED), reverse=True)[:MOST_MONTHS]
     listed, new_months, new_runs = list[dict[str, Any]](), dict[str, str](), dict[str, str]()
     for name in (*dated, *([UNDATED] if UNDATED in months else [])):
         month = months[name]
-        files = {"month": _name("month", name, [_parts(versions, {name}), month.states]) if name != UNDATED else None}
+        made_of = [_parts(versions, {name}), month.states, missing]
+        files = {"month": _name("month", name, made_of) if name != UNDATED else None}
         if month.run_count:
             files["runs"] = _name("runs", name, [_parts(versions, {of for of, _ in month.last}), month.last])
         listed.append({"name": name, "run_count": month.run_count, **files})
@@ -158,18 +159,18 @@ def page_of(publication: Publication, versions: Mapping[str, Mapping[str, Any]],
                 new[name] = file
     texts = dict(_texts(publication, new_months, new_runs))
     names = frozenset(file for one in listed for kind in ("month", "runs") if (file := one.get(kind)))
-    return Page(names, texts, _index(publication, listed))
+    return Page(names, texts, _index(publication, listed, missing))
 
 
-def _months(publication: Publication) -> Iterator[tuple[str, _Month]]:
-    found: dict[str, _Month] = {}
-    for row in publication.rows(STATES):
+def _months(publication: Publication, *, has_runs: bool) -> dict[str, _Month]:
+    found = {f"{row['usage_month']:%Y-%m}": _Month() for row in publication.rows_if_there(BILLED)}
+    for row in publication.rows_if_there(STATES) if has_runs else ():
         used, last = (f"{row[name]:%Y-%m}" if row[name] else UNDATED for name in ("usage_month", "last_month"))
         found.setdefault(used, _Month()).states.append((last, row["state"]))
         found.setdefault(last, _Month()).last.append((used, row["state"]))
         if used == last:
             found[last].run_count = row["run_count"]
-    yield from found.items()
+    return found
 
 
 def _parts(versions: Mapping[str, Mapping[str, Any]], months: Collection[str]) -> list[Any]:
@@ -191,7 +192,8 @@ def _name(kind: str, month: str, made_of: list[Any]) -> str:
 
 def _texts(publication: Publication, months: Mapping[str, str], runs: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Each new file with its text; all months are asked at once, and all runs."""
-    documents = month_documents(publication, [date.fromisoformat(f"{name}-01") for name in sorted(months)])
+    dates = [date.fromisoformat(f"{name}-01") for name in sorted(months)]
+    documents = month_documents(publication, dates, has_runs=not publication.missing(NEEDED_OF_RUNS))
     for month, document in documents.items():
         yield months[f"{month:%Y-%m}"], f"takeMonth({_json(document)})\n"
     if runs:
@@ -213,12 +215,13 @@ def _filled(value: Any) -> Any:
     return {name: _filled(one) for name, one in value.items() if one not in (None, []) and name != "id"}
 
 
-def _index(publication: Publication, listed: list[dict[str, Any]]) -> str:
+def _index(publication: Publication, listed: list[dict[str, Any]], missing: str) -> str:
     [build] = publication.rows("select build_id, finished_at from ops.builds")
     data = {
         "build": build,
         "months": listed,
         "most_runs": MOST_RUNS,
+        "missing": missing,
         "sources": publication.rows_if_there(SOURCES),
         "verdicts": publication.rows_if_there(VERDICTS),
     }

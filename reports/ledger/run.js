@@ -153,6 +153,8 @@ async function route() {
 const written_at = LEDGER.build.finished_at ?? "";
 const days = Math.floor((Date.now() - Date.parse(`${written_at.replace(" ", "T")}Z`)) / 86400000);
 byId("vintage").textContent = `Published ${written_at.slice(0, 16)} UTC${days > 0 ? `, ${days} ${days === 1 ? "day" : "days"} ago` : ""}. Build ${LEDGER.build.build_id}.`;
+byId("missing").textContent = `Costs, energy and emissions of runs are not shown: ${LEDGER.missing}. PUBLICATION.json has the reason.`;
+byId("missing").hidden = !LEDGER.missing;
 byId("parts").append(...PARTS.map(([id, title]) => el("li", {}, el("a", { href: `#${id}` }, title))));
 byId("foot").textContent = "Sums of the published tables, added up in this page to their last digit; trainledger sql repeats each of them, trainledger trace leads to its rows.";
 reset();

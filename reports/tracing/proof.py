@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import duckdb
 
@@ -45,7 +44,7 @@ class RowSet:
 
 @dataclass(frozen=True)
 class Proof:
-    """The rows that alone give a figure, or all figures of a table, again."""
+    """The rows that alone give a figure again."""
 
     of: str
     value: str | None
@@ -159,17 +158,6 @@ def prove(prover: Prover, figure: Figure, quarter: Quarter | None = None) -> Pro
 
     sets = _sets(prover, figure.sql, figure.key, quarter, is_same)
     return Proof(figure.id, plain(wanted), sets)
-
-
-def prove_table(prover: Prover, table: Mapping[str, Any], quarter: Quarter) -> Proof:
-    """The rows that alone give every figure of a table of report.json again."""
-    sql = table["sql"]
-    wanted = prover.whole(sql)
-    printed = [row["values"] for row in table["rows"]]
-    if [{name: plain(row[name]) for name in values} for row, values in zip(wanted, printed, strict=False)] != printed:
-        raise FigureError(f"The published file gives other figures of {table['id']} than the report prints. Render it again.")
-    sets = _sets(prover, sql, {}, quarter, lambda rows: rows == wanted)
-    return Proof(table["id"], f"{len(wanted)} rows", sets)
 
 
 def narrowest(prover: Prover, statement: str, rows: str, quarter: Quarter | None = None) -> tuple[RowSet, ...]:

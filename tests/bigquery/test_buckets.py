@@ -23,7 +23,7 @@ from typer.testing import CliRunner
 from connectors.errors import ExportChangedError, ExportContentError, SourceUnreadableError
 from connectors.stores import ObjectInfo, StoreOptions
 from connectors.stores.gcs import BucketStore
-from connectors.stores.opening import open_store
+from connectors.stores.opening import open_bucket, open_store
 from dagster_project.cli import app
 from tests.bigquery.servers import must_be_installed, storage_emulator
 from tests.landing.kit import Organisation, instant
@@ -126,6 +126,10 @@ class Conditional(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
 
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.do_GET()
+
     def log_message(self, *_: Any) -> None:
         """Nothing on the terminal of the tests."""
 
@@ -165,6 +169,21 @@ def test_a_missing_permission_names_its_role(conditional: Any, tmp_path: Path, a
         list(store.list_objects()) if act == "list" else store.fetch(info_of(7), tmp_path / "copy")
     assert caught.value.reason == "permission_denied"
     assert permission in caught.value.remedy and "roles/storage.objectViewer" in caught.value.remedy
+
+
+def test_of_two_writers_of_a_landing_the_second_finds_the_key_taken_and_whoever_may_not_write_is_shown_the_role(
+    conditional: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, handler = conditional
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", url)
+    bucket = open_bucket("gs://acme-landing/ledger")
+    assert bucket.put_new("cur/_generation.json", b"{}") is False  # generation 0 is asked for, and there is one
+    assert "ifGenerationMatch=0" in handler.asked[-1]
+    handler.status = 403
+    with pytest.raises(SourceUnreadableError) as caught:
+        bucket.put("cur/_generation.json", b"{}")
+    assert "storage.objects.create and storage.objects.delete" in caught.value.remedy
+    assert "roles/storage.objectUser" in caught.value.remedy
 
 
 def test_doctor_names_the_role_that_a_bucket_wants_before_a_refresh_meets_it(conditional: Any, tmp_path: Path) -> None:

@@ -52,17 +52,6 @@ VALUES = values_of(
 )
 
 
-@pytest.fixture(scope="module")
-def endpoint() -> Iterator[str]:
-    from moto.server import ThreadedMotoServer  # slow to import
-
-    server = ThreadedMotoServer(port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
-
-
 @pytest.fixture
 def policies(tmp_path: Path) -> dict[str, Any]:
     """The filled-in documents by the name of their file."""
@@ -71,14 +60,12 @@ def policies(tmp_path: Path) -> dict[str, Any]:
 
 
 @pytest.fixture
-def provider(endpoint: str, policies: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def provider(
+    endpoint: str, policies: dict[str, Any], made_up_credentials: None, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Any]:
     """Who runs trainledger: with the policies for it, beside the role; from here on the server refuses what none
     of them allows. What comes is a client of an administrator, for times without that check."""
-    for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ROLE_ARN"):
-        monkeypatch.delenv(name, raising=False)
-    settings = {"AWS_ENDPOINT_URL": endpoint, "AWS_DEFAULT_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true"}
-    for name, value in {**settings, "AWS_ACCESS_KEY_ID": "root", "AWS_SECRET_ACCESS_KEY": "root"}.items():
-        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
     s3, iam = boto3.client("s3"), boto3.client("iam")
     for bucket in (VALUES["bucket"], VALUES["landing_bucket"]):
         s3.create_bucket(Bucket=bucket)

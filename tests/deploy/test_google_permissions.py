@@ -18,7 +18,7 @@ import pytest
 pytest.importorskip("google.cloud.bigquery", reason="google-cloud-bigquery is not installed")
 
 from connectors.stores import StoreOptions
-from connectors.stores.opening import open_store
+from connectors.stores.opening import open_bucket, open_store
 from dagster_project.commands.providers import source_folder
 from dagster_project.doctor.examination import diagnose
 from dagster_project.warehouse.home import Home
@@ -35,6 +35,8 @@ PERMISSIONS = {
     r"POST /bigquery/v2/.*:testIamPermissions": None,
     r"GET /storage/v1/b/[^/]+/o": "storage.objects.list",
     r"GET /download/storage/v1/b/[^/]+/o/[^/]+": "storage.objects.get",
+    r"POST /upload/storage/v1/b/[^/]+/o": "storage.objects.create",  # over an object that is there also delete
+    r"DELETE /storage/v1/b/[^/]+/o/[^/]+": "storage.objects.delete",
 }
 
 
@@ -110,6 +112,12 @@ class OneObject(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
 
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.do_GET()
+
+    do_DELETE = do_GET
+
     def log_message(self, *_: Any) -> None:
         """Nothing on the terminal of the tests."""
 
@@ -131,3 +139,17 @@ def test_the_role_on_a_bucket_has_the_permissions_of_listing_and_reading_and_no_
     store.fetch(found, tmp_path / "copy")
     assert (tmp_path / "copy").read_bytes() == b"abc"
     assert calls == permissions_of("objects")
+
+
+def test_the_role_on_a_landing_has_the_permissions_of_keeping_objects_and_no_other(
+    calls: set[str], bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", bucket)
+    landing, copy = open_bucket("gs://acme-landing/ledger"), tmp_path / "copy"
+    assert len(list(landing.list_objects())) == 1
+    landing.download_hashed("runs/a.run.json", copy)
+    landing.upload(copy, "runs/b.run.json")
+    assert landing.put_new("runs/_generation.json", b"{}")
+    landing.put("runs/accepted.json", landing.get("runs/a.run.json"))
+    landing.delete("runs/b.run.json")
+    assert calls == permissions_of("landing")

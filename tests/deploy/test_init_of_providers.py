@@ -67,7 +67,8 @@ def test_what_is_not_given_is_a_placeholder_and_nothing_is_left_to_be_filled_in(
 
 
 def test_with_one_provider_the_sources_of_the_other_are_comments(tmp_path: Path) -> None:
-    assert init(tmp_path, "--google").exit_code == 0
+    assert init(tmp_path, "--google", "--landing-bucket", "acme-landing").exit_code == 0
+    assert load_settings(tmp_path / "trainledger.yaml").landing == "gs://acme-landing/ledger"
     kinds = [source.kind for source in load_settings(tmp_path / "trainledger.yaml").sources]
     assert kinds == ["gcp_billing", "gcp_carbon", "training_runs"]
     assert not (tmp_path / "deploy/aws").exists()

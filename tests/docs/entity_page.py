@@ -21,9 +21,9 @@ What tables and columns mean is in [the published tables in words](contract.md) 
 The published file declares the keys of tables without months as primary keys; those of the others cost too much there
 ([0001](adr/0001-a-published-snapshot-written-by-parts.md)), and it declares no foreign keys. `provider_name` belongs to every
 key of accounts, services and regions: an id alone may be of both providers. An empty text points to nothing. A table that is in
-no diagram points to none.
+no figure points to none.
 """
-DIAGRAMS = {
+FIGURES = {
     "Runs and what they carry": ("dim_training_runs",),
     "Where it was billed": ("dim_accounts", "dim_services", "dim_regions"),
     "Accelerators and factors": ("dim_accelerators", "dim_emission_factors"),
@@ -31,11 +31,11 @@ DIAGRAMS = {
 
 
 class Entity(NamedTuple):
-    """A published table: key, and type by column."""
+    """A published table."""
 
     name: str
     key: tuple[str, ...]
-    columns: dict[str, str]
+    columns: tuple[str, ...]
 
 
 def entities() -> Iterator[Entity]:
@@ -46,24 +46,23 @@ def entities() -> Iterator[Entity]:
     for model in sorted(models, key=lambda model: model["name"]):
         meta = model.get("config", {}).get("meta", {})
         if meta.get("published"):
-            types = {column["name"]: str(column.get("data_type", "string")) for column in model["columns"]}
-            yield Entity(model["name"], tuple(meta["key"]), types)
+            yield Entity(model["name"], tuple(meta["key"]), tuple(column["name"] for column in model["columns"]))
 
 
-def _diagram(tables: dict[str, Entity], shown: list[Relation]) -> str:
-    """One picture: tables with the columns that are keys or point somewhere, and lines between them."""
-    pointing: dict[str, set[str]] = {}
-    for relation in shown:
-        pointing.setdefault(relation.child, set()).update(relation.columns)
-    lines = ["```mermaid", "erDiagram"]
-    lines += [f"    {relation.parent} ||--o{{ {relation.child} : {relation.columns[-1]}" for relation in shown]
-    for name in sorted({relation.parent for relation in shown} | pointing.keys()):
-        lines.append(f"    {name} {{")
-        for column, kind in tables[name].columns.items():
-            marks = [mark for mark, has in (("PK", tables[name].key), ("FK", pointing.get(name, ()))) if column in has]
-            if marks:
-                lines.append(f"        {kind.split('(')[0]} {column} {', '.join(marks)}")
-        lines.append("    }")
+def _figure(parents: tuple[str, ...], shown: list[Relation]) -> str:
+    """Each parent with the tables that point to it below it, and by which columns beside what belongs to every key."""
+    width = max(len(relation.child) for relation in shown)
+    lines = ["```text"]
+    for parent in parents:
+        by: dict[str, list[str]] = {}
+        for relation in shown:
+            if relation.parent == parent:
+                by.setdefault(relation.child, []).append(relation.columns[-1])
+        if by:
+            *others, last = by
+            lines.append(parent)
+            lines += [f"├─ {child:<{width}}  by {', '.join(by[child])}" for child in others]
+            lines.append(f"└─ {last:<{width}}  by {', '.join(by[last])}")
     return "\n".join([*lines, "```"])
 
 
@@ -72,8 +71,8 @@ def page() -> str:
     tables = {entity.name: entity for entity in entities()}
     every = list(relations({name: list(entity.columns) for name, entity in tables.items()}))
     parts = [HEAD, "<!-- generated -->\n"]
-    for title, parents in DIAGRAMS.items():
-        parts.append(f"## {title}\n\n{_diagram(tables, [one for one in every if one.parent in parents])}\n")
+    for title, parents in FIGURES.items():
+        parts.append(f"## {title}\n\n{_figure(parents, [one for one in every if one.parent in parents])}\n")
     rows = ["## Every table", "", "| Table | Key | Points to |", "|---|---|---|"]
     for name, entity in tables.items():
         to = "; ".join(f"`{one.parent}` by `{', '.join(one.columns)}`" for one in every if one.child == name)

@@ -6,39 +6,24 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import boto3
 import pytest
 
 from tests.docs.environment import PROGRAMS, ROOT, must_be_installed
+from tests.s3 import CREDENTIALS, KEY_ID, SECRET
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 
 PAGE = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```sh\n(.*?)^```", PAGE, flags=re.DOTALL | re.MULTILINE)
 
 
-@pytest.fixture
-def endpoint() -> Iterator[str]:
-    from moto.server import ThreadedMotoServer  # slow to import
-
-    server = ThreadedMotoServer(port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
-
-
 def test_the_commands_lead_from_an_empty_bucket_to_an_issued_report(tmp_path: Path, endpoint: str) -> None:
     must_be_installed()
     credentials = {
-        "AWS_ACCESS_KEY_ID": "planted-key-id",
-        "AWS_SECRET_ACCESS_KEY": "planted-secret",
-        "AWS_DEFAULT_REGION": "us-east-1",
-        "AWS_CONFIG_FILE": os.devnull,
-        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+        **CREDENTIALS,
         "AWS_ENDPOINT_URL_S3": endpoint,
         "PATH": f"{Path(sys.executable).parent}:{PROGRAMS}:{os.environ['PATH']}",
     }
@@ -67,5 +52,5 @@ def test_the_commands_lead_from_an_empty_bucket_to_an_issued_report(tmp_path: Pa
     assert "payer-a-cur-00001.snappy.parquet:1 " in of["trainledger trace"]
     issued = re.search(r"`(trainledger-home/reports/issued/[^`]+\.html)`", PAGE)
     assert issued and (tmp_path / issued[1]).stat().st_size > 100_000
-    s3 = boto3.client("s3", endpoint_url=endpoint, aws_access_key_id="planted-key-id", aws_secret_access_key="planted-secret")
+    s3 = boto3.client("s3", endpoint_url=endpoint, aws_access_key_id=KEY_ID, aws_secret_access_key=SECRET)
     assert s3.list_buckets()["Buckets"] == [], "the bucket is gone at the end"

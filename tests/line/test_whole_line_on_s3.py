@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,23 +14,12 @@ import yaml
 from tests.conftest import Command
 from tests.line.kit import NOW, date_files, published_bytes, query, stamps, write_small_exports
 from tests.oracle.builders import hour
+from tests.s3 import SECRET
 
 pytestmark = pytest.mark.slow
 
 EXPORTS, LANDING = "company-exports", "company-landing"
-KEY_ID, SECRET = "planted-key-id", "planted-secret"
 CSV_PAYER = "000011114444"
-
-
-@pytest.fixture(scope="module")
-def endpoint() -> Iterator[str]:
-    from moto.server import ThreadedMotoServer  # slow to import
-
-    server = ThreadedMotoServer(port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
 
 
 @pytest.fixture(scope="module")
@@ -50,19 +37,8 @@ def local(tmp_path_factory: pytest.TempPathFactory, trainledger: Command) -> Pat
 
 
 @pytest.fixture
-def s3(endpoint: str, local: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A client of a server that holds the exports, and an environment with made-up credentials only."""
-    for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_ROLE_ARN"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in {
-        "AWS_ACCESS_KEY_ID": KEY_ID,
-        "AWS_SECRET_ACCESS_KEY": SECRET,
-        "AWS_DEFAULT_REGION": "us-east-1",
-        "AWS_EC2_METADATA_DISABLED": "true",
-        "AWS_CONFIG_FILE": os.devnull,
-        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
-    }.items():
-        monkeypatch.setenv(name, value)
+def s3(endpoint: str, local: Path, made_up_credentials: None) -> Any:
+    """A client of a server that holds the exports."""
     import boto3
 
     client = boto3.client("s3", endpoint_url=endpoint)

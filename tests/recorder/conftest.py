@@ -1,4 +1,4 @@
-"""A node of its own for each test, and the S3 server of the connectors' tests."""
+"""A node of its own for each test, and the bucket of the connectors' tests."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.connectors.conftest import endpoint, s3  # noqa: F401
+from tests.connectors.conftest import s3  # noqa: F401
 from tests.recorder.kit import Node
 
 

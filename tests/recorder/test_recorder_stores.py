@@ -14,6 +14,7 @@ import pytest
 from tests.bigquery.servers import must_be_installed, storage_emulator
 from tests.connectors.buckets import BUCKET
 from tests.recorder.kit import Node, answering
+from tests.s3 import s3_server
 from trainledger_recorder.errors import DeliveryError
 from trainledger_recorder.spool import Session
 from trainledger_recorder.targets import Options, open_target
@@ -46,28 +47,18 @@ def lines_of(client: Any) -> list[str]:
 def test_without_a_network_files_wait_and_afterwards_every_line_arrives_once(
     s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from moto.server import ThreadedMotoServer
-
-    first = ThreadedMotoServer(port=0, verbose=False)
-    first.start()
-    _, port = first.get_host_and_port()
     session, messages = waiting(tmp_path / "spool", 2), list[str]()
-    options = Options(endpoint_url=f"http://127.0.0.1:{port}")
-    asked = tmp_path / "spool", session.name, LOCATION, options, messages.append
-    assert deliver(*asked) == 0
-    first.stop()
+    with s3_server() as address:
+        asked = tmp_path / "spool", session.name, LOCATION, Options(endpoint_url=address), messages.append
+        assert deliver(*asked) == 0
     monkeypatch.setattr(botocore.endpoint.time, "sleep", lambda seconds: None)  # between its own tries
     writer = Writer(session, "run-a", "i-2", 1, 600.0, lambda: 0.0, print)
     for number in (2, 3):
         writer.write("neuron_power", f"{session.name} {number}\n".encode(), NOON)
     assert deliver(*asked) == 75
     assert "s3://exports/recorded/neuron_power/run=run-a/host=i-2/2026-04-12T12-00-00Z-" in messages[-1]
-    again = ThreadedMotoServer(port=port, verbose=False)
-    again.start()
-    try:
+    with s3_server(int(address.rpartition(":")[2])):
         assert deliver(*asked) == 0
-    finally:
-        again.stop()
     assert lines_of(s3) == [f"{session.name} {number}" for number in range(4)]
     assert session.is_empty()
 

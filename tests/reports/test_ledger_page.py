@@ -16,6 +16,7 @@ import pytest
 
 from dagster_project.publishing.digest import TableDigest
 from dagster_project.publishing.ledger_page import FOLDER, show_page, write_data
+from dagster_project.publishing.totals import write_totals
 from reports.ledger import months, page
 from reports.ledger.page import Page, page_of
 from reports.publication import open_publication
@@ -26,7 +27,7 @@ AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")
 RUNS = (TWO_RUNS[0], replace(TWO_RUNS[1], payer=PAYERS[1], currency="EUR"), *HOSTILE)
 TELEMETRY = """create table marts.fct_telemetry_matches (source_name varchar, usage_month date, host varchar, run_key varchar,
 training_run_id varchar, sample_count bigint, matched_sample_count bigint, observed_chip_hours decimal(38, 9), reason varchar)"""
-DRAWN = "document.querySelector('#run-list') || document.querySelector('#run h1')"
+DRAWN = "#runs .listed > *, #run h1"
 
 
 @pytest.fixture(scope="module")
@@ -48,9 +49,7 @@ def file(usual: bytes, tmp_path: Path) -> Path:
 def made(file: Path, versions: dict[str, dict[str, Any]], before: Page | None = None) -> Page:
     """The page of a file, where the files of an earlier one lie."""
     with open_publication(file) as publication:
-        found = page_of(publication, versions, before.names if before else ())
-    assert found is not None
-    return found
+        return page_of(publication, versions, before.names if before else ())
 
 
 def data(text: str) -> Any:
@@ -106,7 +105,6 @@ def test_until_the_new_page_is_shown_the_old_one_has_all_its_files(file: Path, t
     def publish(digest: str, *, is_killed: bool = False) -> Page:
         with duckdb.connect(str(file)) as connection:
             written = write_data(connection, published, [TableDigest("fct_lost_work", 1, digest, {"2026-05": (1, digest)})])
-        assert written is not None
         if not is_killed:
             show_page(published, written)
         return written
@@ -137,7 +135,7 @@ def opened(index: Path, **options: Any) -> Iterator[Any]:
         own = index.parent.as_uri()
         tab.on("request", lambda request: None if request.url.startswith(own) else problems.append(request.url))
         tab.goto(index.as_uri())
-        tab.wait_for_function(DRAWN)
+        tab.wait_for_selector(DRAWN, state="attached")
         yield tab
     assert problems == []
 
@@ -208,7 +206,7 @@ def test_figures_of_the_demo_are_those_of_the_marts_to_the_cent_and_the_gram(dem
         tab.locator("#to").select_option("2026-08")
         tab.wait_for_function("location.hash.includes('team=vision') && location.hash.includes('to=2026-08')")
         tab.reload()
-        tab.wait_for_function(DRAWN)
+        tab.wait_for_selector(DRAWN, state="attached")
         where = "team = 'vision' and usage_month between date '2026-06-01' and date '2026-08-01'"
         by_month = {row[0]: [row[1], row[2], row[4], row[5]] for row in cells(tab, "by-month")}
         assert by_month == expected("strftime(usage_month, '%b %Y')", where) and len(by_month) == 3
@@ -253,7 +251,7 @@ def test_axe_finds_nothing_on_the_page_of_the_demo_which_fits_a_phone_and_two_me
             tab.emulate_media(color_scheme=scheme)
             tab.goto("about:blank")
             tab.goto((folder / "index.html").as_uri() + place)
-            tab.wait_for_function(DRAWN)
+            tab.wait_for_selector(DRAWN, state="attached")
             assert tab.evaluate("document.documentElement.scrollWidth") == width
             if rules is None:
                 continue
@@ -266,9 +264,7 @@ def test_axe_finds_nothing_on_the_page_of_the_demo_which_fits_a_phone_and_two_me
 @pytest.mark.slow
 def test_two_currencies_are_two_totals_and_a_name_that_means_harm_is_text(file: Path, tmp_path: Path) -> None:
     with duckdb.connect(str(file)) as connection:
-        found = write_data(connection, tmp_path, [])
-        assert found is not None
-        show_page(tmp_path, found)
+        show_page(tmp_path, write_data(connection, tmp_path, []))
         costs = connection.execute(
             "select billing_currency, sum(effective_cost) from marts.fct_training_run_costs group by all order by 1"
         ).fetchall()
@@ -280,3 +276,50 @@ def test_two_currencies_are_two_totals_and_a_name_that_means_harm_is_text(file: 
         assert '<script>alert("team")</script>' in tab.inner_text("#by-group") and "‹U+202E›" in (tmp_path / FOLDER).joinpath(
             "index.html"
         ).read_text() + "".join(path.read_text() for path in (tmp_path / FOLDER).glob("*.js"))
+
+
+def shown(file: Path, published: Path, change: str = "") -> Path:
+    """The page of a file, after a change and with its totals by month, in place of an earlier one."""
+    with duckdb.connect(str(file)) as connection:
+        connection.execute(change)
+        for table in ("fct_reconciliation", "fct_residual_costs"):
+            write_totals(connection, TableDigest(table, 0, "", {}), None)
+        show_page(published, write_data(connection, published, []))
+    return published / FOLDER / "index.html"
+
+
+@pytest.mark.slow
+def test_a_home_that_never_had_a_run_shows_its_bill_what_was_idle_coverage_and_how_fresh_it_is(
+    file: Path, tmp_path: Path
+) -> None:
+    of_runs = [f"delete from marts.{table}" for table in ("fct_training_run_costs", "dim_training_runs", "fct_run_conflicts")]
+    with duckdb.connect(str(file)) as connection:
+        columns = [name for name, *_ in connection.execute("describe marts.fct_lost_work").fetchall()]
+        idle = """insert into marts.fct_lost_work by name select
+            date '2026-05-01' as usage_month, 'idle' as cause, 'USD' as billing_currency, 12.5 as effective_cost"""
+        covered = "insert into marts.rpt_coverage values (date '2026-05-01', 'AWS', 'AmazonEC2', 'USD', 1000, 712, 840)"
+        connection.execute("; ".join(f"alter table marts.fct_lost_work alter {name} drop not null" for name in columns))
+    with opened(shown(file, tmp_path, "; ".join([*of_runs, idle, covered]))) as tab:
+        assert tab.locator("#missing").is_hidden()
+        assert ["idle: machines kept ready that no run held", "USD", "12.50"] in [row[:3] for row in cells(tab, "by-cause")]
+        assert len(cells(tab, "bill-USD")) > 1 and "the whole bill" in tab.inner_text("#rest")
+        assert "71.2\u202f%" in tab.inner_text("#coverage")
+        assert tab.locator("#sources tbody tr").count() > 1
+        assert "no run in what is chosen" in tab.inner_text("#tiles")
+        assert "No run of these months" in tab.inner_text("#runs")
+
+
+@pytest.mark.slow
+def test_a_publication_without_a_summary_of_runs_replaces_the_page_by_one_that_names_what_is_missing(
+    file: Path, tmp_path: Path
+) -> None:
+    before = shown(file, tmp_path).read_text()
+    with duckdb.connect(str(file)) as connection:
+        [(view,)] = connection.execute("select sql from duckdb_views() where view_name = 'run_summary'").fetchall()
+    index = shown(file, tmp_path, "drop view marts.run_summary")
+    assert index.read_text() != before
+    with opened(index) as tab:
+        assert "the published file has no marts.run_summary" in tab.inner_text("#missing")
+        assert "no run in what is chosen" in tab.inner_text("#tiles") and "exactly" not in tab.inner_text("#tiles")
+        assert len(cells(tab, "bill-USD")) > 1 and tab.locator("#sources tbody tr").count() > 1
+    assert shown(file, tmp_path, view).read_text() == before, "with their runs, as soon as it is there"

@@ -1,7 +1,7 @@
-"""A landing on S3: objects first, `_generation.json` last and only if it is not there, and a local mirror by hash for reading.
+"""A landing in a bucket: objects first, `_generation.json` last and only if it is not there; a local mirror by hash for reading.
 
-The mirror is a cache: every file in it is named by its sha256 and fetched again when it is not there. The client is the one that
-reads exports.
+The mirror is a cache: every file in it is named by its sha256 and fetched again when it is not there. The clients, of S3 and of
+Cloud Storage, are those that read exports.
 """
 
 import hashlib
@@ -9,8 +9,7 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from connectors.errors import ConnectorError
-from connectors.stores import ObjectInfo
-from connectors.stores.s3 import S3Bucket
+from connectors.stores import Bucket, ObjectInfo
 from dagster_project.base import durable, modes
 from dagster_project.base.failures import SourceError
 from dagster_project.landing.records import ACCEPTED, RECORD, REFUSED, TOMBSTONE, Generation, LandedObject, encode, safe_name
@@ -18,11 +17,11 @@ from dagster_project.landing.store import Beside, SourceLanding, Stamp, clear, f
 from dagster_project.landing.verifying import difference, hash_of, require_same
 
 
-class S3Landing:
-    """A landing below s3://bucket/prefix. Endpoint, region and credentials come from the AWS chain and environment."""
+class BucketLanding:
+    """A landing below a prefix of a bucket."""
 
-    def __init__(self, uri: str, cache: Path) -> None:
-        self.bucket = S3Bucket(uri)
+    def __init__(self, bucket: Bucket, cache: Path) -> None:
+        self.bucket = bucket
         self.uri = self.bucket.uri
         self.mirror = cache / "mirror"
         self.staging = cache / "staging"
@@ -72,7 +71,7 @@ class S3Landing:
             raise SourceError(
                 f"the landing cannot be listed: {error.message.rstrip('.')}",
                 where=self.uri,
-                remedy=f"{error.remedy} It needs s3:ListBucket, s3:GetObject, s3:PutObject and s3:DeleteObject below its prefix.",
+                remedy=f"{error.remedy} It needs {self.bucket.permissions}.",
             ) from error
 
     def _record(self, info: ObjectInfo) -> bytes:
