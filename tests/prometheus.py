@@ -9,8 +9,10 @@ import subprocess
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
 from pathlib import Path
+from threading import Thread
 from typing import NamedTuple
 from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
@@ -96,3 +98,17 @@ def _is_ready(url: str) -> bool:
         return error.code == 401  # it is ready to ask for the password
     except URLError as error:
         return "CERTIFICATE_VERIFY_FAILED" in str(error)
+
+
+@contextmanager
+def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[int]:
+    """A server that answers as the handler does; its port."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = Thread(target=server.serve_forever, args=(0.05,))
+    thread.start()
+    try:
+        yield server.server_port
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -164,7 +164,7 @@ class PrometheusStore(Remote):
     def _session(self) -> requests.Session:
         session = requests.Session()
         # 422 and 503 of a query call for a smaller one
-        again = Retry(total=3, backoff_factor=0.5, status_forcelist=(429, 500, 502, 504), raise_on_status=False)
+        again = Retry(total=3, connect=1, backoff_factor=0.5, status_forcelist=(429, 500, 502, 504), raise_on_status=False)
         session.mount("https://", HTTPAdapter(max_retries=again))
         session.mount("http://", HTTPAdapter(max_retries=again))
         session.auth = self._login()  # of any kind, so that no ~/.netrc is looked into
