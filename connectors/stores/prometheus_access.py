@@ -150,4 +150,5 @@ def _aws_login(options: StoreOptions, region: str, service: str) -> Sign:
 
 
 def _bad(location: str, what: str) -> SourceUnreadableError:
-    return SourceUnreadableError(f"{location} {what}.", reason="bad_location", remedy=_REMEDY)
+    shown = re.sub(r"//[^/]*@", "//", location)  # a password belongs into the environment, and not into a message
+    return SourceUnreadableError(f"{shown} {what}.", reason="bad_location", remedy=_REMEDY)
