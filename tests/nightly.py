@@ -134,6 +134,10 @@ PARTS = {
             "tests/test_oracle_agrees.py",
         ),
     ),
+    "fleet": Part(
+        "a day of a thousand machines from a real Prometheus, landed in 2 GB",
+        tests=("tests/landing/test_landing_prometheus_fleet.py",),
+    ),
     "postgres": Part("Dagster on a real PostgreSQL server", tests=("tests/deploy/test_on_postgres.py",)),
     "rules": Part(
         "each rule of calculation on its invented rows",

@@ -29,6 +29,7 @@ from connectors.power.promql import (
     COUNTER,
     HARDWARE,
     POWER,
+    QUESTIONS,
     SHARE,
     USE,
     Device,
@@ -41,6 +42,8 @@ from connectors.power.readings import COLUMNS, MEASURED, MOST_WATTS, Owner, sche
 from connectors.power.readings import POWER as POWER_ALONE
 from connectors.telemetry.converting import Group, Reader, find_and_convert
 from connectors.telemetry.samples import KeyFacts, Problems, SampleError, decode_json, documents_of, is_recorded
+
+__all__ = ["KIND", "QUESTIONS", "SCHEMA", "convert", "find_deliveries"]
 
 KIND = "prometheus"
 SCHEMA = schema_of(KIND)

@@ -14,7 +14,8 @@ from functools import partial
 from typing import NamedTuple
 
 from connectors.power import dcgm, neuron_exporters
-from connectors.power.devices import OwnerLabels
+from connectors.power.devices import OwnerLabels, use_of
+from connectors.power.neuron_sysfs import MINUTE
 from connectors.power.readings import CHIP, NODE, Owner, share_of, watts_of
 from connectors.stores import Question
 from connectors.telemetry import tpu_monitoring
@@ -85,10 +86,10 @@ def _neuron(metric: str, labels: Mapping[str, str], facts: KeyFacts) -> Observed
     if series is None or not series.is_known:
         return None
     series.check_device()
-    delay = 0 if series.meter == "neuron_observer" else neuron_exporters.MINUTE
+    delay = 0 if series.meter == "neuron_observer" else MINUTE
     device = Device(series.meter, series.owner, series.device, delay=delay)
     if series.is_use:
-        return Observed(device, USE, lambda value: neuron_exporters.use_of(value, series.full))
+        return Observed(device, USE, lambda value: use_of(value, series.full))
     return Observed(device, SHARE, lambda value: share_of(value, series.full))
 
 
@@ -99,9 +100,7 @@ def _neuron_core(labels: Mapping[str, str], facts: KeyFacts) -> Observed:
     if not (core.isascii() and core.isdecimal() and len(core) <= 6):
         raise SampleError("core_out_of_range", "neuroncore", "Keep the label neuroncore.")
     tag = first_label(labels, ("runtime_tag", "aws_neuron_runtime_tag"))
-    return Observed(
-        Device(neuron_exporters.METER, owner, int(core), tag), CORE, lambda value: neuron_exporters.use_of(value, full)
-    )
+    return Observed(Device(neuron_exporters.METER, owner, int(core), tag), CORE, lambda value: use_of(value, full))
 
 
 def _neuron_hardware(labels: Mapping[str, str], facts: KeyFacts) -> Observed:

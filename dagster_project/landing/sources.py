@@ -4,7 +4,8 @@ from dataclasses import dataclass, fields
 from datetime import date, timedelta
 from pathlib import Path
 
-from connectors.stores import ObjectStore, StoreOptions
+from connectors.registry import connector_for
+from connectors.stores import ObjectStore, Question, StoreOptions
 from connectors.stores.opening import open_store
 from dagster_project.base import clock
 from dagster_project.base.months import first_day, month_end
@@ -89,15 +90,14 @@ def open_source(base: Path, source: SourceSettings, span: Span | None = None, *,
     """
     span = span or span_of(source, is_loaded=True)
     shared = {field.name for field in fields(StoreOptions)} & SourceSettings.model_fields.keys()  # such as role_arn
-    table, questions = None, ()
+    table = None
+    questions: tuple[Question, ...] = ()
     if is_table(source):
         from connectors.gcp.tables import READINGS
 
         table = READINGS.get(source.kind)
-    if is_prometheus(source) and source.kind == "prometheus":
-        from connectors.power.promql import QUESTIONS
-
-        questions = QUESTIONS
+    if is_prometheus(source):
+        questions = getattr(connector_for(source.kind), "QUESTIONS", ())
     options = StoreOptions(
         source=source.name,
         table=table,
