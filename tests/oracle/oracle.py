@@ -38,8 +38,8 @@ from .judgements import (
 from .ladder import parts_of
 from .lines import COLUMNS, Line, line_of
 from .machines import tell_machines_apart
-from .modelled import modelled_rows, reconciliation_rows
 from .metrics import read_metrics
+from .modelled import modelled_rows, reconciliation_rows
 from .months import by_month
 from .neuron import read_neuron
 from .numerals import OracleError
