@@ -233,7 +233,7 @@ def _remarks(contents: Contents, reading: Reading) -> list[RowRefusal]:
 def _summary(reading: Reading) -> Check:
     """One line: what is there, and what of it was read."""
     source, newest, there, read = reading.source, reading.newest, reading.there.total(), reading.read.total()
-    what = "partition" if is_table(source) else "day of an exporter" if is_queried(source) else "file"
+    what = "partition" if is_table(source) else "exporter day" if is_queried(source) else "file"
     unknown = sorted(reading.unknown_columns)
     unread = [month for month in reading.lacking if month and not reading.read[month]]
     in_part = [month for month in reading.lacking if reading.read[month]]
