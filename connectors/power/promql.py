@@ -208,7 +208,10 @@ def metric_of(query: str) -> str | None:
 
 
 def labels_as_read(labels: Mapping[str, str]) -> dict[str, str]:
-    """Labels by the names that rules know: of OpenTelemetry's `@resource.host.id` that is `host_id`; a run's also of a pod."""
+    """Labels by the names that rules know: of OpenTelemetry's `@resource.host.id` that is `host_id`; a run's also of a pod.
+
+    A pod without such a label is of its Kubernetes job, which a run record names as `namespace/name`.
+    """
     found = {re.sub(r"\W", "_", re.sub(r"^@\w+\.", "", name)): value for name, value in labels.items()} | dict(labels)
     for name in RUNS:
         pod = next(
@@ -216,4 +219,6 @@ def labels_as_read(labels: Mapping[str, str]) -> dict[str, str]:
         )
         if pod and not found.get(name):
             found[name] = pod
+    if not first_label(found, RUNS) and (job := found.get("k8s_job_name")):
+        found[RUNS[0]] = f"{found.get('k8s_namespace_name', 'default')}/{job}"
     return found

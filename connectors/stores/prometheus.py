@@ -112,7 +112,11 @@ class PrometheusStore(Remote):
 
     def _names(self, day: date) -> frozenset[str]:
         start = _midnight(day)
-        body, where = self._get("label/__name__/values", {"start": start, "end": start + DAY - 1}), f"{self.uri}, {day}"
+        where = f"{self.uri}, {day}"
+        try:
+            body = self._get("label/__name__/values", {"start": start, "end": start + DAY - 1})
+        except _TooMuchError as error:
+            raise error.error from error
         names = self._checked(body, where).data
         if not isinstance(names, list):
             raise broken(where, "", "its answer has no list of names")
@@ -183,7 +187,7 @@ class PrometheusStore(Remote):
                 for chunk in answer.iter_content(CHUNK):
                     body += chunk
                     if len(body) > MOST:
-                        what = f"{self.uri}: {query} has an answer of more than {MOST} bytes for one step."
+                        what = f"{self.uri}: the answer to {query} has more than {MOST} bytes, also for one step."
                         raise _TooMuchError(SourceUnreadableError(what, reason="too_large"))
                 return bytes(body)
         except (requests.RequestException, OSError) as error:

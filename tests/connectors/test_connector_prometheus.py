@@ -107,8 +107,11 @@ def test_opentelemetrys_copy_has_per_cent_and_names_the_pods_run(tmp_path: Path)
     core = {"@resource.host.id": "i-1", "aws.neuron.core": "1", "k8s.pod.label.training_run_id": "llama"}
     hardware["k8s.pod.label.training_run_id"] = "llama"
     documents = asked("neuron_hardware_info", (hardware, [(1, 1)])), asked("neuroncore_utilization_ratio", (core, [(1, 80)]))
-    [row] = read(tmp_path, *documents)
+    [row] = read(tmp_path / "label", *documents)
     assert (row["host_id"], row["run_key"], row["utilisation_ratio"]) == ("i-1", "llama", 0.4)
+    job = {"k8s.job.name": "train", "k8s.namespace.name": "ml", "gpu": "0"}
+    [row] = read(tmp_path / "job", asked("DCGM_FI_DEV_POWER_USAGE", (HOST | job, [(1, 300)])))
+    assert row["run_key"] == "ml/train"
 
 
 def test_a_neuron_drivers_share_is_of_the_minute_before_and_observers_of_its_own(tmp_path: Path) -> None:

@@ -179,6 +179,16 @@ def test_an_answer_that_is_not_whole_lands_nothing_until_one_is(
         assert made.outcomes() == {"landed": 1}
 
 
+def test_a_server_that_is_overloaded_when_names_are_asked_is_unreadable(tmp_path: Path) -> None:
+    class Busy(Server):
+        def do_GET(self) -> None:
+            self.send_error(503)
+
+    with serving(Busy) as port:
+        made = organisation(tmp_path, f"prom+http://127.0.0.1:{port}")
+        assert [reason for reason, _ in wrong(made)] == ["bad_query"]
+
+
 def test_an_answer_larger_than_may_come_is_asked_for_in_halves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
 

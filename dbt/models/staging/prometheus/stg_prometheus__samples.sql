@@ -61,6 +61,9 @@ left join steps
         samples.meter = steps.meter
         and samples.sample_to_us = steps.sample_to_us
         -- a join on equality alone: what is no part of a machine meets none
-        and case when boundary = 'node' and component is not null then coalesce(host_id, '|' || run_key, '') end = steps.machine
+        and case
+            when samples.boundary = 'node' and samples.component is not null
+                then coalesce(samples.host_id, '|' || samples.run_key, '')
+        end = steps.machine
 left join machines
     on steps.meter = machines.meter and steps.machine = machines.machine and steps.day_us = machines.day_us
