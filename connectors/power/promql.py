@@ -172,7 +172,7 @@ CATALOGUE: dict[str, Metric] = {
     "rPDU2OutletMeteredStatusPower": Metric("snmp", partial(_PDU, part=("rPDU2OutletMeteredStatusIndex",))),
     "raritan_pdu_activepower_watt": Metric("pdu", partial(_PDU, part=("outletid",))),
     "kepler_node_platform_joules_total": Metric(
-        "kepler", partial(_machine, meter="kepler", part=("mode",), figure=COUNTER), _LAST, _METERED_PLATFORM
+        "kepler", partial(_machine, meter="bmc", part=("mode",), figure=COUNTER), _LAST, _METERED_PLATFORM
     ),
 }
 _COUNTERS = {name for name, (figure, _) in dcgm.METRICS.items() if figure == "energy_mj"} | {"kepler_node_platform_joules_total"}

@@ -153,8 +153,8 @@ def test_machines_are_read_by_their_bmc_and_outlets_by_the_name_that_the_configu
         ("n-7", "bmc", None, 3000.0),
         ("n-8", "bmc", None, 2000.0),
         ("pdu-a:12", "pdu", "pdu-a:12", 1500.0),
-        ("n-9", "kepler", "idle", 400.0),
-        ("n-9", "kepler", "dynamic", 100.0),
+        ("n-9", "bmc", "idle", 400.0),
+        ("n-9", "bmc", "dynamic", 100.0),
     ]
     assert {row["boundary"] for row in rows} == {"node"}
 
