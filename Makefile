@@ -42,7 +42,7 @@ deployable:
 	@$(MAKE) --no-print-directory wheels WHEELS=dist/deploy
 	cp -R deploy/. requirements/bootstrap.lock requirements/deploy.lock dist/deploy
 
-# what only tests need from the system is a browser, Java, Caddy and PostgreSQL; installed where this user may, else listed as skipped (a failure under CI)
+# what only tests need from the system is a browser, Java, Caddy, PostgreSQL and Prometheus; installed where this user may, else listed as skipped (a failure under CI)
 TEST_PACKAGES := .venv/installed-test .venv-bigquery/installed .venv-docs/installed xprof-peer system-packages
 test: $(TEST_PACKAGES)
 	@$(BIN)/python -m tests.nightly test $(MAKE) --no-print-directory -j 2 pytest lint
@@ -99,6 +99,8 @@ system-packages:
 	  || echo "no Caddy here and no right to install it: the test of the proxy will be skipped"
 	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || { $(APT_INSTALL) --no-install-recommends postgresql >/dev/null; } \
 	  || echo "no PostgreSQL here and no right to install it: tests of a deployment will be skipped"
+	@command -v prometheus >/dev/null || { $(APT_INSTALL) --no-install-recommends prometheus >/dev/null; } \
+	  || echo "no Prometheus here and no right to install it: tests of its answers will be skipped"
 
 .venv/bin/uv: requirements/bootstrap.lock
 	@$(or $(PYTHON),false) $(IS_SUPPORTED) || { echo "trainledger needs Python 3.11, 3.12 or 3.13;" \

@@ -100,6 +100,7 @@ _LOOKS = (
     ("a carbon report of the AWS console, which is no export", (b"total_mbm_emissions", b"region")),
     ("a gcp_carbon", (b"carbon_model_version", b"carbon_footprint")),
     ("a gcp_billing", (b"billing_account_id", b"usage_start_time")),
+    ("a prometheus", (b'"resultType"', b'"matrix"')),
     ("a neuron_monitor", (b"neuron_runtime_data",)),
     ("a neuron_monitor", (b"neuroncore_utilization",)),
     ("a tpu_monitoring", (b"duty_cycle",)),

@@ -134,6 +134,10 @@ PARTS = {
         ),
     ),
     "tutorial": Part("the commands of the tutorial, in one shell", tests=("tests/docs/test_tutorial.py",)),
+    "fleet": Part(
+        "a day of a thousand machines from a real Prometheus, landed in 2 GB",
+        tests=("tests/landing/test_landing_prometheus_fleet.py",),
+    ),
     "postgres": Part("Dagster on a real PostgreSQL server", tests=("tests/deploy/test_on_postgres.py",)),
     "rules": Part(
         "each rule of calculation on its invented rows",

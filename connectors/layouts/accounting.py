@@ -64,6 +64,8 @@ def nothing_there(location: str, counts: Counts) -> tuple[str, str] | None:
     what = "nothing below this prefix" if "://" in location else "nothing in this folder"
     if location.startswith("bq://"):
         what = "no partition in the days that were asked for"
+    elif location.startswith(("prom://", "prom+")):
+        what = "none of the metrics that are read, on the days that were asked for"
     if counts.bystanders:
         what += f" but {counts.bystanders} that {'are' if counts.bystanders > 1 else 'is'} no data, such as _SUCCESS or README"
     return f"{location}: {what}", "Correct `location`, or wait until something is delivered there."

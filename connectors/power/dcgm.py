@@ -23,7 +23,7 @@ _PERCENT = ("use", partial(use_of, full=100.0))
 _RATIO = ("use", partial(use_of, full=1.0))
 # figure and how its value is read. Names in small letters are those of exporters before 2.0, those that end with a unit are the
 # newest. DCGM_FI_DEV_GPU_UTIL_RATIO is missing: it is an alias of a field of percents, so its scale is not sure
-_METRICS: dict[str, tuple[str, Callable[[float], float | None]]] = {
+METRICS: dict[str, tuple[str, Callable[[float], float | None]]] = {
     "DCGM_FI_DEV_POWER_USAGE": _POWER,
     "DCGM_FI_DEV_BOARD_POWER_WATTS": _POWER,
     "dcgm_power_usage": _POWER,
@@ -37,7 +37,7 @@ _METRICS: dict[str, tuple[str, Callable[[float], float | None]]] = {
     "DCGM_FI_PROF_SM_UTIL_RATIO": _RATIO,
     "DCGM_FI_PROF_SM_ACTIVE": _RATIO,  # at most the share of time in which the engine was active, so it counts where it is alone
 }
-_BLANK = 2_147_483_632  # from here up DCGM's 32-bit values, and far above its others, mean that there is none
+BLANK = 2_147_483_632  # from here up DCGM's 32-bit values, and far above its others, mean that there is none
 _OWNER = OwnerLabels(
     ids=("resource_id", "instance_id", "host_id"),
     names=("Hostname", "hostname", "node", "node_name", "kubernetes_node", "exported_instance", "instance"),
@@ -47,7 +47,9 @@ _OWNER = OwnerLabels(
 _CELLS = 1 << 16  # GPUs and instants that wait for the rest of their scrape
 
 
-class _Series(NamedTuple):
+class Series(NamedTuple):
+    """What the points of a metric of a GPU share."""
+
     gpu: Gpu
     metric: str
     is_part: bool  # of a MIG instance
@@ -62,7 +64,7 @@ def dcgm_readings(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterat
 
     untimed = OneScrape()
     cells: _Cells = {}
-    for number, point, series, time in scraped(file, facts, problems, partial(_series_of, facts=facts)):
+    for number, point, series, time in scraped(file, facts, problems, partial(series_of, facts=facts)):
         with problems.left_out(number):
             untimed.check(point)
             _add(cells.setdefault((series.gpu, time), (number, {}))[1], series, point.value)
@@ -77,10 +79,10 @@ def _readings(cells: _Cells, count: int) -> Iterator[Reading]:
         yield reading_of(gpu, line, time, "dcgm", *map(figures.get, ("power_w", "use", "energy_mj")))
 
 
-def _add(figures: dict[str, Any], series: _Series, value: float) -> None:
+def _add(figures: dict[str, Any], series: Series, value: float) -> None:
     """Take a figure; of two scrapes of one instant that differ the greater figures count."""
-    name, read = _METRICS[series.metric]
-    if name != "energy_mj" and value >= _BLANK:
+    name, read = METRICS[series.metric]
+    if name != "energy_mj" and value >= BLANK:
         return
     if name == "use" and series.is_part:
         raise SampleError("mig_instance", series.metric, "Nothing: the watts of the GPU count, the use of a part of it does not.")
@@ -88,12 +90,13 @@ def _add(figures: dict[str, Any], series: _Series, value: float) -> None:
         figures[name] = max(figures.get(name, figure), figure)
 
 
-def _series_of(metric: str, labels: Mapping[str, str], facts: KeyFacts) -> _Series | None:
-    if metric not in _METRICS:
+def series_of(metric: str, labels: Mapping[str, str], facts: KeyFacts) -> Series | None:
+    """Read which GPU a series is of; None where it is of another metric."""
+    if metric not in METRICS:
         return None
     index = number_of(labels.get("gpu") or labels.get("device"))
     if index is None:
         raise SampleError("missing_device", "gpu", "Keep the label gpu.")
     owner = _OWNER.owner(labels, facts)
     uuid = labels.get("UUID") or labels.get("uuid") or None
-    return _Series(Gpu(owner, index, uuid), metric, bool(labels.get("GPU_I_ID")))
+    return Series(Gpu(owner, index, uuid), metric, bool(labels.get("GPU_I_ID")))

@@ -47,7 +47,7 @@ _SECOND = 1_000_000  # the driver may need a moment after the minute to roll up
 METRICS = frozenset({"neuroncore_utilization_ratio", "neuron_hardware_info"})
 _SCRAPES = 1024  # machines and instants that wait for the rest of their scrape
 _MOST = 1024  # of devices, and of cores of one
-_METER = "neuron_exporter"
+METER = "neuron_exporter"
 
 
 class Series(NamedTuple):
@@ -63,14 +63,18 @@ class Series(NamedTuple):
     def reading(self, line: int, time: int, value: float | None) -> Reading:
         """One point; SampleError where its time or value is none."""
         checked_time(time)
-        if self.device is None and self.owner.accelerator_type not in {None, *_ONE_DEVICE}:
-            raise SampleError("missing_device", "device", "Keep the attribute that numbers the device, such as hw.id.")
+        self.check_device()
         start, end = (None, time) if self.meter == "neuron_observer" else _minute_before(time)
         known = value if self.is_known else None
         use, share = (use_of(known, self.full), None) if self.is_use else (None, share_of(known, self.full))
         digest = document_hash_of(self.meter, self.owner.host_id, self.owner.run_key, self.device, start, end, use, share)
         evidence = MEASURED if self.is_use else POWER
         return Reading(digest, line, *self.owner, self.device, start, end, self.meter, None, share, use, evidence)
+
+    def check_device(self) -> None:
+        """SampleError where it is not known which of several devices this is."""
+        if self.device is None and self.owner.accelerator_type not in {None, *_ONE_DEVICE}:
+            raise SampleError("missing_device", "device", "Keep the attribute that numbers the device, such as hw.id.")
 
 
 def is_known(metric: str) -> bool:
@@ -148,8 +152,8 @@ class Scrapes:
         """Take one line; SampleError where it is none."""
         scrape = self.waiting.setdefault((owner, time), _Scrape(line))
         if metric == "neuron_hardware_info":
-            scrape.devices = _count(labels, "neuron_device_count")
-            scrape.cores = _count(labels, "neuroncore_per_device_count")
+            scrape.devices = count_of(labels, "neuron_device_count")
+            scrape.cores = count_of(labels, "neuroncore_per_device_count")
             return
         core = labels.get("neuroncore", "")
         if not (core.isascii() and core.isdecimal() and len(core) <= 6):
@@ -190,13 +194,14 @@ def _devices(owner: Owner, time: int, scrape: _Scrape) -> Iterator[Reading]:
     is_idle = scrape.is_known and not scrape.uses
     for device in range(scrape.devices):
         ratio = None if device in unknown else round(math.fsum(busy[device]) / scrape.cores, 12)
-        digest = document_hash_of(_METER, owner.host_id, owner.run_key, device, time, ratio, is_idle)
+        digest = document_hash_of(METER, owner.host_id, owner.run_key, device, time, ratio, is_idle)
         evidence = "presence" if is_idle else MEASURED
-        place = (digest, scrape.line, *owner, device, None, time, _METER)
+        place = (digest, scrape.line, *owner, device, None, time, METER)
         yield Reading(*place, None, None, ratio, evidence, is_idle_by_absence=is_idle)
 
 
-def _count(labels: Mapping[str, str], name: str) -> int:
+def count_of(labels: Mapping[str, str], name: str) -> int:
+    """How many of something the machine has, as a label states it."""
     text = labels.get(name, "")
     number = int(text) if text.isascii() and text.isdecimal() and len(text) <= 4 else 0
     if not 0 < number <= _MOST:

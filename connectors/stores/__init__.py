@@ -56,6 +56,16 @@ class TableReading(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Question:
+    """What a server of metrics is asked about each step of a day. Questions of one exporter are landed as one object."""
+
+    exporter: str
+    metric: str
+    query: str
+    is_counter: bool = False  # asked from the first instant of a window on: what counts is what it grew by
+
+
+@dataclass(frozen=True, slots=True)
 class StoreOptions:
     """The settings of a source that a store needs, and of a table how it is read. None of them is a secret."""
 
@@ -69,6 +79,7 @@ class StoreOptions:
     billing_project: str | None = None
     dataset_location: str | None = None
     table: TableReading | None = None
+    questions: tuple[Question, ...] = ()  # of a server of metrics
     first_day: date | None = None  # partitions before it are not asked for
     end_day: date | None = None  # nor those from it on
     is_free: bool = False  # of a table only what is not billed

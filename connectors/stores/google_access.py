@@ -31,14 +31,14 @@ _Client = TypeVar("_Client")
 _FAILURES = (GoogleAPICallError, RetryError, GoogleAuthError, RequestException, TimeoutError)
 
 
-def credentials_of(options: StoreOptions) -> Credentials:
+def credentials_of(options: StoreOptions, scopes: tuple[str, ...] = SCOPES) -> Credentials:
     """Return the identity that a source is read with. Nothing is asked of Google yet, but by the chain where it looks for one."""
     if options.endpoint_url:
         return AnonymousCredentials()
-    found, _ = google.auth.default(scopes=SCOPES)
+    found, _ = google.auth.default(scopes=scopes)
     if not options.impersonate:
         return found
-    return ImpersonatedCredentials(found, target_principal=options.impersonate, target_scopes=list(SCOPES))
+    return ImpersonatedCredentials(found, target_principal=options.impersonate, target_scopes=list(scopes))
 
 
 def client_of(kind: Callable[..., _Client], project: str | None, where: str, action: Action, options: StoreOptions) -> _Client:

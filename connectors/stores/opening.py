@@ -35,10 +35,14 @@ def open_store(location: str, *, base: Path, options: StoreOptions | None = None
         from connectors.stores.bigquery import TableStore
 
         return TableStore(location, options)
+    if scheme in ("prom", "prom+http", "prom+google", "prom+aws"):
+        from connectors.stores.prometheus import PrometheusStore
+
+        return PrometheusStore(location, options)
     raise SourceUnreadableError(
         f"{location}: {scheme}:// is not a location this version reads.",
         reason="unknown_scheme",
-        remedy="Use bq://project.dataset.table, gs://bucket/prefix, s3://bucket/prefix or a local folder.",
+        remedy="Use bq://project.dataset.table, gs://bucket/prefix, s3://bucket/prefix, prom://host or a local folder.",
     )
 
 

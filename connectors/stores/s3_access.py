@@ -51,7 +51,6 @@ _OTHER = {
 
 def s3_client(options: StoreOptions) -> Any:
     """Return an S3 client with the default credential chain, or with a role assumed through it and renewed in time."""
-    session = get_session()
     config = Config(
         retries={"mode": "standard", "max_attempts": 5},
         connect_timeout=10,
@@ -59,12 +58,17 @@ def s3_client(options: StoreOptions) -> Any:
         # a custom endpoint has no DNS name per bucket
         s3={"addressing_style": "path"} if options.endpoint_url else None,
     )
-    region = session.get_config_variable("region") or "us-east-1"
-    if options.role_arn:
-        session = _assumed(session, options, region)
+    session, region = session_of(options)
     return boto3.Session(botocore_session=session).client(
         "s3", endpoint_url=options.endpoint_url, region_name=region, config=config
     )
+
+
+def session_of(options: StoreOptions, region: str | None = None) -> tuple[Any, str]:
+    """A session of botocore with the default credential chain or the role assumed through it, and the region it is in."""
+    session = get_session()
+    region = region or session.get_config_variable("region") or "us-east-1"
+    return (_assumed(session, options, region) if options.role_arn else session), region
 
 
 def _assumed(source: Any, options: StoreOptions, region: str) -> Any:

@@ -95,6 +95,7 @@ class Problems:
     first: dict[str, tuple[int, SampleError]] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     passed: dict[str, None] = field(default_factory=dict)  # the first names of what this kind does not read
+    is_answered: bool = False  # what was asked for was answered in full: there was nothing, and nothing is wrong
 
     def pass_by(self, *names: str) -> None:
         """Remember a metric or a column that is not read: a file that gives no row is named by the first of them."""
@@ -113,7 +114,7 @@ class Problems:
 
     def refusals(self, delivery: Delivery, uri: str, rows: int) -> Iterator[Refusal]:
         """Yield a row per reason with the place of the first and how many there are; one in any case where there is no row."""
-        if not rows and not self.first:
+        if not rows and not self.first and not self.is_answered:
             yield refusal_of(delivery, self._unknown(delivery.kind, uri))
         for reason, (line, error) in self.first.items():
             count = f"{self.counts[reason]} left out"

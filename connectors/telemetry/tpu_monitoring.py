@@ -191,7 +191,7 @@ class Series:
         _, host, chip, *_ = self.shared
         try:
             for line, start, end, value in points:
-                ratio = self.absent if self.full is None else _ratio(value, self.full)
+                ratio = self.absent if self.full is None else ratio_of(value, self.full)
                 # copies of a point are one: metrics that prove the same chip alive, or two pods that report it while it changes
                 # hands
                 observed = (host, chip, start, end, ratio, self.full is not None)
@@ -230,7 +230,8 @@ def series_of(metric: str, labels: Mapping[str, str], unit: str | None, facts: K
     return Series(shared, full if is_utilisation else None, 0.0 if is_complete else None)
 
 
-def _ratio(value: float | None, full: float) -> float | None:
+def ratio_of(value: float | None, full: float) -> float | None:
+    """A duty cycle as 0 to 1; None where it is no number."""
     if value is None or not math.isfinite(value):
         return None
     if value < 0:

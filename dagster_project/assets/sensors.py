@@ -1,8 +1,8 @@
 """The sensor new_deliveries: a look at every folder and bucket, and a refresh where there is something to land or to build.
 
-A look lists and reads what the landing knows; it writes nothing, starts no engine and imports no client of BigQuery. A table is
-not looked at here, because each look at it is a query that is paid for: once a day (UTC) a refresh is requested that looks at
-the tables too. The refreshes in between look at what was listed.
+A look lists and reads what the landing knows; it writes nothing, starts no engine and imports no client of BigQuery. A table or a
+server of metrics is not looked at here, because each look at it is a query: once a day (UTC) a refresh is requested that looks at
+them too. The refreshes in between look at what was listed.
 
 The cursor keeps what the last request was for. What a refresh leaves as it is (a refused build, a location that cannot be read)
 does not request another one until something changes, or until the next day.
@@ -21,7 +21,7 @@ from dagster_project.base import clock
 from dagster_project.base.failures import LockHeldError
 from dagster_project.base.locking import writer_lock
 from dagster_project.landing.planning import Plan, make_plan
-from dagster_project.landing.sources import is_table
+from dagster_project.landing.sources import is_queried
 from dagster_project.settings import Settings
 from dagster_project.warehouse.home import Home
 from dagster_project.warehouse.news import current_election
@@ -41,8 +41,8 @@ class Seen(msgspec.Struct, frozen=True):
 
 def new_deliveries_sensor(settings: Settings, job: Any, *, is_on: bool, seconds: int) -> dg.SensorDefinition:
     """The sensor of a home, on or off when it is loaded; at most one refresh is queued or under way."""
-    tables = [source.name for source in settings.sources if is_table(source)]
-    listed = [source for source in settings.sources if not is_table(source)]
+    tables = [source.name for source in settings.sources if is_queried(source)]
+    listed = [source for source in settings.sources if not is_queried(source)]
 
     @dg.sensor(
         name="new_deliveries",
@@ -50,7 +50,7 @@ def new_deliveries_sensor(settings: Settings, job: Any, *, is_on: bool, seconds:
         minimum_interval_seconds=seconds,
         default_status=dg.DefaultSensorStatus.RUNNING if is_on else dg.DefaultSensorStatus.STOPPED,
         description="Lists folders and buckets, and requests a refresh where something is new, can be published or cannot be"
-        " read. Tables of BigQuery are looked at by one refresh a day.",
+        " read. Tables of BigQuery and servers of metrics are looked at by one refresh a day.",
     )
     def look(context: dg.SensorEvaluationContext) -> dg.SkipReason | dg.RunRequest:
         home, today = Home.of(settings), f"{clock.now():%Y-%m-%d}"

@@ -26,7 +26,7 @@ from dagster_project.landing.land import Landing
 from dagster_project.landing.partial_months import REASON, REMEDY, in_words, partial_months
 from dagster_project.landing.planning import is_wanted
 from dagster_project.landing.records import RowRefusal, calendar_month, export_of
-from dagster_project.landing.sources import is_table, open_source, span_of
+from dagster_project.landing.sources import is_queried, is_table, open_source, span_of
 from dagster_project.landing.surprises import surprise_of
 from dagster_project.settings import SourceSettings
 from dagster_project.warehouse.home import Home
@@ -59,7 +59,7 @@ class Reading:
     @property
     def lacking(self) -> list[str]:
         """Months of which not all was read; of a partition of a table some rows are."""
-        return [month for month, number in sorted(self.there.items()) if self.read[month] < number or is_table(self.source)]
+        return [month for month, number in sorted(self.there.items()) if self.read[month] < number or is_queried(self.source)]
 
     def is_whole(self, month: str = "") -> bool:
         """Whether all was read that may hold rows of a month: late rows lie in the files of later ones."""
@@ -97,9 +97,8 @@ def read_source(home: Home, reading: Reading, landing: Landing) -> Iterator[Chec
             return
         wanted = _newest_first(source, deliveries, reading)
         yield from _listed(source, store, deliveries)
-        allowed = wanted
+        allowed = wanted[:1] if is_queried(source) else wanted
         if is_table(source):
-            allowed = wanted[:1]
             yield (check := google.check_newest(source, store, wanted[0]))
             if check.outcome == "problem":
                 return
@@ -234,7 +233,7 @@ def _remarks(contents: Contents, reading: Reading) -> list[RowRefusal]:
 def _summary(reading: Reading) -> Check:
     """One line: what is there, and what of it was read."""
     source, newest, there, read = reading.source, reading.newest, reading.there.total(), reading.read.total()
-    what = "partition" if is_table(source) else "file"
+    what = "partition" if is_table(source) else "exporter day" if is_queried(source) else "file"
     unknown = sorted(reading.unknown_columns)
     unread = [month for month in reading.lacking if month and not reading.read[month]]
     in_part = [month for month in reading.lacking if reading.read[month]]

@@ -20,7 +20,7 @@ from dagster_project.landing.fetching import batches
 from dagster_project.landing.judging.judge import Candidate, judge
 from dagster_project.landing.land import Landed, Landing
 from dagster_project.landing.records import RefusalRecord, RowRefusal, calendar_month, partition_day, partition_month
-from dagster_project.landing.sources import Span, is_table, open_source, span_of
+from dagster_project.landing.sources import Span, is_queried, is_table, open_source, span_of
 from dagster_project.landing.store import SourceLanding
 from dagster_project.landing.surprises import surprise_of
 from dagster_project.settings import SourceSettings
@@ -103,9 +103,9 @@ def make_plan(
             plan.unreadable.append(problem_of(source.name, "", clash))
             continue
         plan.landed[source.name] = landed
-        if not (is_table(source) and month) and counts != (known := landing.listed.counts(source.name)):
+        if not (is_queried(source) and month) and counts != (known := landing.listed.counts(source.name)):
             plan.counts[source.name] = counts
-            plan.is_recounted |= known is not None and not is_table(source)  # a table is asked for other days every day
+            plan.is_recounted |= known is not None and not is_queried(source)  # it is asked for other days every day
         if is_table(source) and is_whole:
             plan.whole.append(source)
         _add(plan, landing, source, [item for item in found if is_wanted(source, item)], span, month)

@@ -1,20 +1,35 @@
-"""The object store of a configured source, and which days of a table a look asks for."""
+"""The object store of a configured source, and which days of a table or of a server of metrics a look asks for."""
 
 from dataclasses import dataclass, fields
 from datetime import date, timedelta
 from pathlib import Path
 
-from connectors.stores import ObjectStore, StoreOptions
+from connectors.registry import connector_for
+from connectors.stores import ObjectStore, Question, StoreOptions
 from connectors.stores.opening import open_store
 from dagster_project.base import clock
 from dagster_project.base.months import first_day, month_end
 from dagster_project.landing.records import partition_day, partition_month
 from dagster_project.settings import SourceSettings
 
+PROMETHEUS = ("prom", "prom+http", "prom+google", "prom+aws")
+KEPT_DAYS = 14  # Prometheus keeps 15 days unless it is told otherwise, CloudWatch 15 of a minute's points
+ARRIVAL = timedelta(hours=1)  # until what was observed on a day can be asked for
+
 
 def is_table(source: SourceSettings) -> bool:
     """Whether a source is read from a table of BigQuery."""
     return source.location.startswith("bq://")
+
+
+def is_prometheus(source: SourceSettings) -> bool:
+    """Whether a source is asked of a server of metrics."""
+    return source.location.partition("://")[0] in PROMETHEUS
+
+
+def is_queried(source: SourceSettings) -> bool:
+    """Whether each look at a source is a query, which is made once a day; a folder or bucket is only listed."""
+    return is_table(source) or is_prometheus(source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +53,10 @@ def span_of(source: SourceSettings, *, is_loaded: bool, month: str | None = None
     """The days to ask a table for: those of `months`, and of these the look-back once the whole was loaded; or one month.
 
     A backfill of carbon may rewrite any month, and its table is small: a look-back holds there only where the source says one.
+    Of a server of metrics the days that are over, as far as such servers keep them.
     """
+    if is_prometheus(source):
+        return _days_over(source)
     if not is_table(source):
         return Span()
     if month:
@@ -54,6 +72,17 @@ def span_of(source: SourceSettings, *, is_loaded: bool, month: str | None = None
     return Span(max(bounds, default=None), end)
 
 
+def _days_over(source: SourceSettings) -> Span:
+    """The days of the look-back, those of `months` among them, that are over and have come in."""
+    end = (clock.now() - ARRIVAL).date()
+    first = end - timedelta(days=source.look_back_days if "look_back_days" in source.model_fields_set else KEPT_DAYS)
+    if source.months:
+        start, dots, last = source.months.partition("..")
+        first = max(first, first_day(start))
+        end = min(end, month_end(last or start).date()) if last or not dots else end
+    return Span(first, max(first, end))
+
+
 def open_source(base: Path, source: SourceSettings, span: Span | None = None, *, is_free: bool = False) -> ObjectStore:
     """Nothing is read yet; a relative location is meant from `base`. Without a span a table is asked for its look-back.
 
@@ -62,13 +91,17 @@ def open_source(base: Path, source: SourceSettings, span: Span | None = None, *,
     span = span or span_of(source, is_loaded=True)
     shared = {field.name for field in fields(StoreOptions)} & SourceSettings.model_fields.keys()  # such as role_arn
     table = None
+    questions: tuple[Question, ...] = ()
     if is_table(source):
         from connectors.gcp.tables import READINGS
 
         table = READINGS.get(source.kind)
+    if is_prometheus(source):
+        questions = getattr(connector_for(source.kind), "QUESTIONS", ())
     options = StoreOptions(
         source=source.name,
         table=table,
+        questions=questions,
         first_day=span.first,
         end_day=span.end,
         is_free=is_free,

@@ -25,7 +25,15 @@ OWNER = re.compile(r"\b[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Z|a-z]{2,7}\b|team:.
 _AMAZON = frozenset({"role_arn", "external_id", "requester_pays"})
 _BIGQUERY = frozenset({"maximum_bytes_billed", "look_back_days", "billing_project", "dataset_location"})
 # by scheme the keys that would change nothing, without a word; a folder takes all: a copied export needs a new location only
-IDLE_KEYS = {"s3": _BIGQUERY | {"impersonate"}, "gs": _AMAZON | _BIGQUERY, "bq": _AMAZON}
+_ASKED = _BIGQUERY - {"look_back_days"} | {"requester_pays"}  # of what is no table
+IDLE_KEYS = {
+    "s3": _BIGQUERY | {"impersonate"},
+    "gs": _AMAZON | _BIGQUERY,
+    "bq": _AMAZON,
+    **dict.fromkeys(("prom", "prom+http"), _ASKED | _AMAZON | {"impersonate", "endpoint_url"}),
+    "prom+google": _ASKED | _AMAZON,
+    "prom+aws": _ASKED | {"impersonate"},
+}
 
 
 class Strict(BaseModel):
@@ -181,6 +189,7 @@ class Rules:
     carbon_weights: str
     reporting_currency: str
     books: dict[str, bool | str | None]  # by source: `book:` as configured
+    hosts: dict[str, str]  # by what telemetry calls a machine: the resource that it is
 
 
 class Settings(Strict):
@@ -192,6 +201,8 @@ class Settings(Strict):
     landing: str
     run_tag_keys: Annotated[list[str], Field(min_length=1)] = ["training_run_id"]
     carbon_weights: Literal["list_cost", "energy"] = "list_cost"
+    # what telemetry calls a machine, and the resource by which bill and run records name it: {"10.0.0.7:9400": i-0123}
+    hosts: dict[Annotated[str, Field(min_length=1)], Annotated[str, Field(min_length=1)]] = {}
     engine: Literal["duckdb", "spark"] = "duckdb"  # what runs the models (docs/scale.md); figures are the same
     publish_mode: Annotated[int, BeforeValidator(readers_mode)] = 0o640  # of what readers read: the operating user's group may
     memory_limit: Annotated[str, Field(pattern=_MEMORY)] = MEMORY_LIMIT  # of an engine; more goes to the disk
@@ -213,7 +224,7 @@ class Settings(Strict):
     def rules(self) -> Rules:
         """The part that fingerprints and SQL read."""
         books = {source.name: source.book for source in self.sources}
-        return Rules(tuple(self.run_tag_keys), self.carbon_weights, self.organisation.reporting_currency, books)
+        return Rules(tuple(self.run_tag_keys), self.carbon_weights, self.organisation.reporting_currency, books, self.hosts)
 
     @property
     def base(self) -> Path:

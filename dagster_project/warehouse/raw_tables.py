@@ -54,6 +54,7 @@ TABLES: dict[str, dict[str, str]] = {
         "total": "VARCHAR",  # exact, of as many decimals as the measure has
     },
     "run_tag_keys": {"position": "BIGINT", "tag_key": "VARCHAR"},
+    "host_names": {"host_id": "VARCHAR", "resource_id": "VARCHAR"},
     "settings": {"carbon_weights": "VARCHAR", "reporting_currency": "VARCHAR"},
     "months": {
         "provider_name": "VARCHAR",
@@ -84,6 +85,7 @@ def rows_of_tables(rules: Rules, election: Election, months: Sequence[date]) -> 
         "delivery_totals": _delivery_totals(election),
         "measure_totals": _measure_totals(election, {f"{month:%Y-%m}" for month in months}),
         "run_tag_keys": list(enumerate(dict.fromkeys(tag_key(key) for key in rules.run_tag_keys))),
+        "host_names": sorted(rules.hosts.items()),
         "settings": [(rules.carbon_weights, rules.reporting_currency)],
         "months": [tuple((asdict(m) | {"usage_month": first_day(m.usage_month)}).values()) for m in payer_months(election)],
         "restatements": list(election.restated),

@@ -2,7 +2,9 @@
 -- months of the build; a sample belongs to the month in which it ends, one that ends at midnight to the month before.
 {{ config(meta={'dagster': {'ref': {'name': 'fct_telemetry_matches'}}}) }}
 with samples as (
-    {%- for kind in ['neuron_monitor', 'tpu_monitoring', 'xprof', 'neuron_power', 'gpu_monitoring', 'power_meters'] %}
+    {%- for kind in [
+        'neuron_monitor', 'tpu_monitoring', 'xprof', 'neuron_power', 'gpu_monitoring', 'power_meters', 'prometheus',
+    ] %}
     select
         _source_name as source_name,
         cast(date_trunc('month', sample_end - interval 1 microsecond) as date) as usage_month

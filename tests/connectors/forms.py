@@ -19,6 +19,7 @@ from tests.connectors.test_connector_gpu_monitoring import HEADER, LABELS, gpu, 
 from tests.connectors.test_connector_job_forms import MLFLOW, PARENT, PIPELINE, RAY, REPORT, batch_child
 from tests.connectors.test_connector_kubernetes import JOBSET, PODS, listed
 from tests.connectors.test_connector_neuron_power import exported, recorded
+from tests.connectors.test_connector_prometheus import answer, asked
 from tests.connectors.test_connector_run_logs import GUIDE, entry
 from tests.connectors.test_connector_sagemaker import JOB as TRAINING_JOB
 from tests.connectors.test_connector_slurm import answer as sacct
@@ -128,6 +129,22 @@ JSON_BASES: dict[str, tuple[str, str, Any]] = {
     "neuron_power recorder": ("neuron_power", "host=i-1/a.jsonl", recorded("POWER_STATUS_VALID,1775001600,0.00,2.00,1.50")),
     "neuron_power otlp": ("neuron_power", "otlp.json", EXPORT),
     "gpu_monitoring nvml": ("gpu_monitoring", "nvml.jsonl", json.loads(nvml(gpu()))),
+    "prometheus asked": (
+        "prometheus",
+        "2026-04-01/dcgm.jsonl",
+        [
+            asked("DCGM_FI_DEV_POWER_USAGE", ({"gpu": "0", "instance_id": "i-1"}, [(1, 300), (2, 310)])),
+            asked(
+                "neuron_hardware_info", ({"neuron_device_count": "2", "neuroncore_per_device_count": "2", "node": "n"}, [(1, 1)])
+            ),
+            asked("neuroncore_utilization_ratio", ({"neuroncore": "3", "node": "n"}, [(1, 0.5)])),
+        ],
+    ),
+    "prometheus saved": (
+        "prometheus",
+        "answer.json",
+        answer(({"__name__": "kepler_node_platform_joules_total", "instance": "n-1"}, [(0, 5), (1, 900), (2, 1800)])),
+    ),
     "power_meters rows": ("power_meters", "rows.json", ROWS),
     "power_meters redfish": ("power_meters", "redfish.json", REDFISH),
 }

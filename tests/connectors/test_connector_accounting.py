@@ -130,6 +130,7 @@ def test_a_manifest_has_no_say_in_what_its_files_look_like(tmp_path: Path) -> No
     [
         ([], "s3://bucket/prefix", "s3://bucket/prefix: nothing below this prefix"),
         ([], "./runs", "./runs: nothing in this folder"),
+        ([], "prom://h", "prom://h: none of the metrics that are read, on the days that were asked for"),
         (["_SUCCESS", "README"], "./runs", "./runs: nothing in this folder but 2 that are no data, such as _SUCCESS or README"),
         (["a.run.json"], "./runs", None),
     ],

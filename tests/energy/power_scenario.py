@@ -44,6 +44,9 @@ def bases(line: Line) -> None:
         line.run(name, "AWS", (f"i-{name}", kind, 1, START, END))
     line.samples(NEURON, hour("i-watts"))
     line.power("gpu_monitoring", minutes("i-watts", 0, 100), "nvml")
+    # of a server of metrics watts and duty cycles go two ways; no run holds these machines
+    line.power("prometheus", minutes("i-watts-of-steps", 0, 100), "dcgm")
+    line.power("prometheus", minutes("i-use-of-steps", 0, None, evidence="measured", utilisation_ratio=0.5), "cloud_tpu")
     line.power("gpu_monitoring", minutes("i-watts-of-unknown", 0, 100), "nvml")
     line.samples(NEURON, hour("i-driver"))
     line.power("neuron_power", minutes("i-driver", 0, None, power_ratio=0.2), "neuron_sysfs")

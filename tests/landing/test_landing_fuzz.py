@@ -30,6 +30,7 @@ from dagster_project.landing.deriving.typed_select import parts_select
 from dagster_project.landing.opening import open_landing
 from dagster_project.landing.planning import land_all, make_plan
 from tests import nightly
+from tests.connectors.test_connector_prometheus import asked
 from tests.landing.kit import Organisation, bill_line, carbon_row, write_points, write_profile, write_samples
 
 pytestmark = pytest.mark.slow
@@ -91,6 +92,8 @@ def write_good(folder: Path) -> Organisation:
         'DCGM_FI_DEV_POWER_USAGE{gpu="0"} 300 1775001600000\nDCGM_FI_DEV_POWER_USAGE{gpu="0"} 310 1775001630000\n'
     )
     (exports / "power_meters/rack.csv").write_text("time,host,meter,watts\n1775001600,i-1,pdu,3000\n1775001660,i-1,pdu,3100\n")
+    metrics = [asked("DCGM_FI_DEV_POWER_USAGE", ({"gpu": "0", "node": "i-3"}, [(1, 300), (2, 310)]))]
+    (exports / "prometheus/a.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in metrics))
     (exports / "fx_rates/rates.csv").write_text("rate_date,base_currency,quote_currency,rate\n2026-04-01,EUR,USD,1.1\n")
     return made
 

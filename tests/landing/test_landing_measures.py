@@ -36,6 +36,7 @@ CHANGED = {
     "neuron_power": "power_ratio",
     "gpu_monitoring": "power_w",
     "power_meters": "power_w",
+    "prometheus": "power_w",
     "fx_rates": "rate",
 }
 

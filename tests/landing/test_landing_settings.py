@@ -19,6 +19,7 @@ from dagster_project.landing.deriving.controls import asked_of
 from dagster_project.settings import load_settings, settings_of
 
 SOURCE = {"name": "cur", "kind": "aws_cur", "location": "./exports"}
+METRICS = {"name": "metrics", "kind": "prometheus", "location": "prom://prometheus.example.com"}
 TABLE = {"name": "bill", "kind": "gcp_billing", "location": "bq://acme-billing.exports.gcp_billing_export_resource_v1_1"}
 DOCUMENT = {"organisation": {"name": "Example"}, "sources": [SOURCE]}
 
@@ -68,6 +69,10 @@ def test_relative_paths_start_at_the_file(tmp_path: Path) -> None:
         ({"sources": [{**TABLE, "maximum_bytes_billed": 1}]}, r"'sources\[bill\].maximum_bytes_billed'.* 10485760"),
         ({"sources": [{**TABLE, "role_arn": "arn"}]}, r"'sources\[bill\]': role_arn changes nothing for bq://"),
         ({"sources": [{**TABLE, "location": "gs://b/p", "look_back_days": 9}]}, "look_back_days changes nothing for gs://"),
+        ({"sources": [{**METRICS, "endpoint_url": "x"}]}, "endpoint_url changes nothing for prom://"),
+        ({"sources": [{**METRICS, "location": "prom+aws://r", "impersonate": "a@b"}]}, "impersonate changes nothing for prom"),
+        ({"hosts": ["n-1"]}, "'hosts': .*\n  hosts: {"),
+        ({"hosts": {"n-1": 7}}, "'hosts.n-1'"),
         ({"sources": [{**SOURCE, "location": "s3://b/p", "impersonate": "a@b"}]}, "impersonate changes nothing for s3://"),
     ],
 )

@@ -55,6 +55,7 @@ EMPTY: dict[str, tuple[Callable[[Path], object], str, bool]] = {  # what writes 
     ),
     "neuron_power": (text("a.jsonl", '{"resourceMetrics": []}\n'), "no_known_metric", True),
     "gpu_monitoring": (text("host=i-1/a.csv", "timestamp, index, uuid, power.draw [W]\n"), "no_known_metric", True),
+    "prometheus": (text("a.json", '{"status": "success", "data": {"resultType": "matrix"}}'), "no_known_metric", True),
     "power_meters": (text("a.csv", "time,host,watts\n"), "no_known_metric", True),
 }
 

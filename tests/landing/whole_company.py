@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+from tests.connectors.test_connector_prometheus import asked
 from tests.landing.kit import (
     Organisation,
     bill_line,
@@ -28,6 +30,7 @@ SOURCES = {
     "neuron-power": "neuron_power",
     "gpu": "gpu_monitoring",
     "rack": "power_meters",
+    "metrics": "prometheus",
     "runs": "training_runs",
     "fx": "fx_rates",
     "own": "user_inputs",
@@ -36,6 +39,7 @@ RATES = "rate_date,base_currency,quote_currency,rate,source\n2026-04-01,USD,EUR,
 POWER = "neuron0\nPOWER_STATUS_VALID,1775001660,0.00,2.00,1.50\nPOWER_STATUS_VALID,1775001720,0.00,2.00,1.50\n"
 GPU = 'DCGM_FI_DEV_POWER_USAGE{gpu="0"} 300 1775001660000\nDCGM_FI_DEV_POWER_USAGE{gpu="0"} 310 1775001720000\n'
 RACK = "time,host,meter,watts\n2026-04-01T00:01:00Z,i-1,pdu,3000\n2026-04-01T00:02:00Z,i-1,pdu,3100\n"
+METRICS = json.dumps(asked("ipmi_dcmi_power_consumption_watts", ({"node": "i-3"}, [(1, 3000), (2, 3100)])))
 OWN = "kind,key,value,unit,source\npue,us-east-2,1.15,ratio,meter\npue,us-west-2,1.2,ratio,meter\n"
 
 
@@ -53,7 +57,12 @@ def whole_company(folder: Path) -> Organisation:
     write_points(exports / "tpu/points.json", "2026-04-03T00:01:00Z", "2026-04-03T00:02:00Z", at="2026-04-04", run="a")
     write_profile(exports / "profiles/plugins/profile/s/host-1.xplane.pb", at="2026-04-04")
     write_run(exports / "runs/a.run.json", "a", at="2026-05-02")
-    metered = {"neuron-power/host=i-1/neuron0.txt": POWER, "gpu/host=i-2/dcgm.prom": GPU, "rack/a.csv": RACK}
+    metered = {
+        "neuron-power/host=i-1/neuron0.txt": POWER,
+        "gpu/host=i-2/dcgm.prom": GPU,
+        "rack/a.csv": RACK,
+        "metrics/a.json": METRICS,
+    }
     for name, text in metered.items():
         (exports / name).parent.mkdir(exist_ok=True)
         (exports / name).write_text(text)

@@ -65,6 +65,7 @@ class Company:
                 self.profile,
                 self.driver,
                 self.meter,
+                self.metrics,
             ):
                 deliver(month)
         self.tables()
@@ -140,6 +141,15 @@ class Company:
         readings = [*((at, watts) for at in range(10, 20)), (20, "broken")]  # the last is a row of quarantine
         lines = (f"{month}-02T01:{minute}:00Z,{NODE},{read}\n" for minute, read in readings)
         self.file(f"meters/{month}.csv", "".join(["time,host,watts\n", *lines]).encode())
+
+    def metrics(self, month: str) -> None:
+        """Ten minutes of a machine that the configuration calls by its resource."""
+        begun = int(dt.datetime.fromisoformat(f"{month}-02T01:30:00Z").timestamp())
+        watts = self.watts.setdefault(("prometheus", month), 2900.0)
+        values = [[begun + 60 * at, str(watts)] for at in range(10)]
+        series = {"metric": {"__name__": "ipmi_dcmi_power_consumption_watts", "instance": "10.0.0.7:9290"}, "values": values}
+        answer = {"status": "success", "data": {"resultType": "matrix", "result": [series]}}
+        self.file(f"metrics/{month}.json", json.dumps(answer).encode())
 
     def file(self, name: str, content: bytes) -> None:
         path = self.organisation.folder / "exports" / name

@@ -23,13 +23,18 @@ from dagster_project.warehouse import builds, statements
 from dagster_project.warehouse.statements import BY_MONTH, Statement
 from tests import nightly
 from tests.landing.kit import Organisation
-from tests.line.company import MONTHS, Company
+from tests.line.company import MONTHS, NODE, Company
 from tests.line.kit import published_bytes
 from tests.warm import without_dagster
 
 pytestmark = pytest.mark.slow
 CHANGED = MONTHS[1:-1]
-UNSEEN = {"xprof", "neuron_power", "power_meters"}  # no run of this company holds what they meter, or not in each month
+UNSEEN = {
+    "xprof",
+    "neuron_power",
+    "power_meters",
+    "prometheus",
+}  # no run of this company holds what they meter, or not in each month
 COMPARED = 10  # changes, each with a refresh, before the publication is compared with a full one
 # what a release may change, with the selects of which one is drawn; without any nothing that is published may move
 OF_A_RELEASE: dict[str, list[tuple[str, str]]] = {
@@ -127,6 +132,11 @@ def change_meter(company: Company, month: str, draw: random.Random) -> None:
     company.meter(month)
 
 
+def change_metrics(company: Company, month: str, draw: random.Random) -> None:
+    company.watts["prometheus", month] += draw.choice([250.0, 500.0])
+    company.metrics(month)
+
+
 CHANGES: dict[str, Callable[[Company, str, random.Random], None]] = {
     "aws_cur": change_bill,
     "aws_carbon": change_carbon,
@@ -140,6 +150,7 @@ CHANGES: dict[str, Callable[[Company, str, random.Random], None]] = {
     "xprof": change_profile,
     "neuron_power": change_driver,
     "power_meters": change_meter,
+    "prometheus": change_metrics,
     "fx_rates": change_rate,
     "user_inputs": change_own_figure,
 }
@@ -156,6 +167,7 @@ NAMES = {
     "xprof": "xprof",
     "neuron_power": "neuron-power",
     "power_meters": "meters",
+    "prometheus": "metrics",
     "fx_rates": "fx",
     "user_inputs": "own",
 }
@@ -188,7 +200,14 @@ class Release:
 def test_after_any_change_the_publication_is_that_of_a_full_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRAINLEDGER_NOW", "2026-10-10T00:00:00Z")
     euros = {"name": "Test", "reporting_currency": "EUR"}  # the bills are in dollars, so that a rate converts them
-    company = Company(Organisation(tmp_path, *({"name": name, "kind": kind} for kind, name in NAMES.items()), organisation=euros))
+    company = Company(
+        Organisation(
+            tmp_path,
+            *({"name": name, "kind": kind} for kind, name in NAMES.items()),
+            organisation=euros,
+            hosts={"10.0.0.7:9290": NODE},
+        )
+    )
     company.deliver_all()
     seed = nightly.seed()
     settings, draw, release = company.organisation.settings, random.Random(seed), Release(monkeypatch)
@@ -203,7 +222,8 @@ def test_after_any_change_the_publication_is_that_of_a_full_build(tmp_path: Path
             if change in CHANGES:
                 CHANGES[change](company, month, draw)
             elif change == "setting":
-                settings = settings.model_copy(update={"run_tag_keys": [*settings.run_tag_keys, f"tag_{number}"]})
+                hosts = settings.hosts | {f"10.0.0.{number}:9290": "i-another"}
+                settings = settings.model_copy(update={"run_tag_keys": [*settings.run_tag_keys, f"tag_{number}"], "hosts": hosts})
             elif change == "same rows":
                 release.change(draw.choice(models), "*")
             else:

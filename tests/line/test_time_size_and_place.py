@@ -91,6 +91,7 @@ def open_ends(exports: GoogleExports) -> None:
     billed = [*year_of_days("i-0year", "2025-06-01", 365), *year_of_days("i-0after", "2025-06-01", 365)]
     billed += [hour(f"2025-06-10T{at:02d}:00:00", 21.5, line_item_resource_id="i-0crash") for at in (9, 10)]
     billed += year_of_days("i-0goes-on", "2025-06-01", 60)
+    billed += read_by_a_server(exports)
     for month in sorted({row["line_item_usage_start_date"].strftime("%Y-%m") for row in billed}):
         exports.bill([row for row in billed if row["line_item_usage_start_date"].strftime("%Y-%m") == month], period=month)
     begun = "2025-06-10T09:00:00Z"
@@ -108,6 +109,27 @@ def open_ends(exports: GoogleExports) -> None:
     for month, times in documents.items():
         stated = [(at.isoformat(), neuron_document(dict.fromkeys(range(32), 50.0))) for at in times]
         exports.neuron("i-0goes-on", stated, run="goes-on", name=month)
+
+
+def read_by_a_server(exports: GoogleExports) -> list[dict]:
+    """Two machines of two hours on 10 March. Of one the server has the chips: 100 W by readings in the first hour, by their
+    counters 110 W in its first half. Of the other its two outlets, 1,500 and 1,700 W, and from half past ten on one of them."""
+    day, ten = "2026-03-10", int(datetime(2026, 3, 10, 10, tzinfo=UTC).timestamp())
+    hour_of, half = [(ten + 60 * at, 100) for at in range(1, 61)], [(ten + 60 * at, 6_600_000 * at) for at in range(31)]
+    chips = [{"gpu": str(number), "instance_id": "i-0chips"} for number in range(16)]
+    exports.metrics("DCGM_FI_DEV_POWER_USAGE", *((chip, hour_of) for chip in chips), day=day)
+    exports.metrics("DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", *((chip, half) for chip in chips), day=day)
+    outlets = [
+        ({"instance": f"pdu-{pdu}", "rPDU2OutletMeteredStatusIndex": "7"}, watts) for pdu, watts in (("a", 1500), ("b", 1700))
+    ]
+    readings = [(labels, [(at, watts) for at, _ in hour_of[: 60 if watts == 1500 else 30]]) for labels, watts in outlets]
+    exports.metrics("rPDU2OutletMeteredStatusPower", *readings, day=day)
+    exports.settings["hosts"] = {"pdu-a:7": "i-0outlets", "pdu-b:7": "i-0outlets"}
+    held = f"{day}T10:00:00Z", f"{day}T12:00:00Z"
+    exports.runs(*(run(name, (f"i-0{name}", *held, 16)) for name in ("chips", "outlets")))
+    return [
+        hour(f"{day}T{at}:00:00", 21.5, line_item_resource_id=f"i-0{name}") for at in (10, 11) for name in ("chips", "outlets")
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -143,6 +165,17 @@ def test_small_machines_that_were_held_whole_leave_nothing_idle(home: Path) -> N
         f" where training_run_id in ('small', 'full') and {APRIL} order by 1",
     )
     assert energy == [("full", Decimal(24), Decimal(0)), ("small", Decimal(45), Decimal(0))]
+
+
+def test_watts_of_a_server_of_metrics_are_those_of_the_counter_and_of_all_outlets(home: Path) -> None:
+    measured = query(
+        home,
+        "select training_run_id, measured_kwh from ("
+        " select training_run_id, energy_kwh_measured / 1.05 / 1.12 as measured_kwh from marts.fct_training_run_energy"
+        " where training_run_id in ('chips', 'outlets') and usage_month = date '2026-03-01') order by 1",
+    )
+    # half an hour of 16 x 110 W and one of 16 x 100 W with a host of 523 W; half an hour of 3,200 W
+    assert [(name, round(value, 6)) for name, value in measured] == [("chips", 2.203), ("outlets", 1.6)]
 
 
 def test_unknown_tpu_skus_are_named_in_status_with_their_rows(exports: GoogleExports, home: Path, trainledger: Command) -> None:
@@ -210,7 +243,7 @@ def test_samples_with_the_key_of_a_run_carry_it_into_the_next_month_and_no_furth
 def test_whether_an_end_is_known_is_published_and_the_state_stays(home: Path) -> None:
     assert query(home, "select is_end_known, count(*) from marts.dim_training_runs group by all order by all") == [
         (False, 4),
-        (True, 36),
+        (True, 38),
     ]
 
 

@@ -84,6 +84,7 @@ class Exports:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.sources: list[dict] = []
+        self.settings: dict = {}
 
     def _source(self, name: str, kind: str) -> Path:
         location = self.folder / "exports" / name
@@ -140,9 +141,20 @@ class Exports:
             writer.writeheader()
             writer.writerows({"source": source} | row for row in rows)
 
+    def metrics(self, metric: str, *series: tuple[dict[str, str], Iterable[tuple[int, object]]], day: str) -> None:
+        """An answer of a server of metrics about a day, as it is landed: seconds since 1970 and values."""
+        path = self._source("metrics", "prometheus") / f"{day}/{metric}.jsonl"
+        path.parent.mkdir(exist_ok=True)
+        how = "last" if metric.endswith("CONSUMPTION") else "avg"
+        result = [{"metric": labels, "values": [[at, str(value)] for at, value in points]} for labels, points in series]
+        answer = {"status": "success", "data": {"resultType": "matrix", "result": result}}
+        line = {"query": f"{how}_over_time({metric}[59999ms])", "start": 0, "end": 0, "step": 60, "answer": answer}
+        path.write_text(json.dumps(line) + "\n", encoding="utf-8")
+
     def config(self) -> Path:
         path = self.folder / "trainledger.yaml"
         settings = {"organisation": {"name": "Test", "reporting_currency": "USD"}, "home": "./home", "sources": self.sources}
+        settings |= self.settings
         path.write_text(yaml.safe_dump(settings), encoding="utf-8")
         return path
 

@@ -38,6 +38,7 @@ from .judgements import (
 from .ladder import parts_of
 from .lines import COLUMNS, Line, line_of
 from .machines import tell_machines_apart
+from .metrics import read_metrics
 from .modelled import modelled_rows, reconciliation_rows
 from .months import by_month
 from .neuron import read_neuron
@@ -136,9 +137,10 @@ class Oracle:
         driver = chain.from_iterable(read_driver(place, as_published) for place in self._locations("neuron_power"))
         gpus = chain.from_iterable(read_nvidia_smi(place, as_published) for place in self._locations("gpu_monitoring"))
         profiles = chain.from_iterable(read_profiles(place, as_published) for place in self._locations("xprof"))
-        samples = [*neuron, *tpu, *driver, *gpus, *numbered_by_slice(profiles, tpu)]
+        asked, read = read_metrics(self._locations("prometheus"), settings.get("hosts", {}), as_published)
+        samples = [*neuron, *tpu, *driver, *gpus, *asked, *numbered_by_slice(profiles, tpu)]
         meters = chain.from_iterable(read_meters(place, as_published) for place in self._locations("power_meters"))
-        at_nodes = node_power(meters)
+        at_nodes = node_power(chain(meters, read))
         calibrated = calibrated_watts(samples, self.runs)
         tell_machines_apart(self.google_lines, self.runs)
         lines = [*self.lines, *self.google_lines]

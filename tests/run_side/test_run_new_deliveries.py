@@ -16,6 +16,7 @@ from dagster_project.assets.sensors import new_deliveries_sensor
 from tests.landing.kit import Organisation, bill_line
 
 BIGQUERY = {"name": "google", "kind": "gcp_billing", "location": "bq://acme.exports.bill"}
+METRICS = {"name": "metrics", "kind": "prometheus", "location": "prom+http://127.0.0.1:9"}
 
 
 class Watched:
@@ -111,12 +112,14 @@ def test_a_refresh_of_the_command_line_that_was_killed_is_ended_and_stops_nothin
     assert [run.status for run in watched.instance.get_runs()] == [dg.DagsterRunStatus.FAILURE]
 
 
-def test_tables_of_bigquery_are_asked_once_a_day_and_by_the_refresh(
-    tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("source", [[BIGQUERY], [METRICS], [BIGQUERY, METRICS]], ids=["table", "metrics", "both"])
+def test_tables_and_servers_of_metrics_are_asked_once_a_day_and_by_the_refresh(
+    tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch, source: list[dict[str, str]]
 ) -> None:
     monkeypatch.setenv("TRAINLEDGER_NOW", "2026-06-10T08:00:00Z")
     monkeypatch.setitem(__import__("sys").modules, "google.cloud.bigquery", None)  # who asks a table here fails
-    organisation = Organisation(tmp_path, {"name": "cur", "kind": "aws_cur"}, BIGQUERY)
+    monkeypatch.setitem(__import__("sys").modules, "connectors.stores.prometheus", None)  # and a server of metrics
+    organisation = Organisation(tmp_path, {"name": "cur", "kind": "aws_cur"}, *source)
     organisation.deliver([bill_line()], at="2026-05-02")
     watched = Watched(organisation, instance)
 

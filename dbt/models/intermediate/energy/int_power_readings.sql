@@ -1,6 +1,7 @@
 {{ config(materialized='by_month') }}
 {%- set models = [
     'stg_xprof__samples', 'stg_neuron_power__samples', 'stg_gpu_monitoring__samples', 'stg_power_meters__readings',
+    'stg_prometheus__samples',
 ] %}
 {%- set series = 'usage_month, boundary, meter, host_key, device_key' %}
 {%- set stated = [
@@ -21,6 +22,7 @@ delivered as (
         component, boundary, power_uw, driver_ppm, meter, is_sampled,
         case when boundary = 'chip' then device_index end as device_index
     from {{ ref(model) }}
+    where meter <> 'cloud_tpu'  -- use without power, which stg_tpu_monitoring__samples has
     {%- if not loop.last %}
     union all
     {%- endif %}

@@ -6,6 +6,7 @@
 ] %}
 {%- set power_models = [
     'stg_xprof__samples', 'stg_neuron_power__samples', 'stg_gpu_monitoring__samples', 'stg_power_meters__readings',
+    'stg_prometheus__samples',
 ] %}
 
 -- a name counts as a run's in the months in which that run was there
@@ -27,6 +28,7 @@ delivered as (
 delivered_readings as (
     {%- for model in power_models %}
     select {{ stated | join(', ') }}, false as is_document, meter from {{ ref(model) }}
+    where meter <> 'cloud_tpu'  -- delivered above
     {%- if not loop.last %}
     union all
     {%- endif %}
