@@ -34,7 +34,7 @@ from tests.landing.kit import (
     write_run,
     write_samples,
 )
-from tests.landing.whole_company import GPU, OWN, POWER, RACK, RATES, SOURCES, whole_company
+from tests.landing.whole_company import GPU, METRICS, OWN, POWER, RACK, RATES, SOURCES, whole_company
 
 RUNS = {"name": "runs", "kind": "training_runs"}
 
@@ -78,6 +78,7 @@ def two_of_every_kind(folder: Path) -> Organisation:
         "neuron-power/host=i-2/neuron0.txt": POWER,
         "gpu/host=i-3/dcgm.prom": GPU,
         "rack/b.csv": RACK.replace("i-1", "i-2"),
+        "metrics/b.json": METRICS.replace("i-3", "i-4"),
     }
     for name, text in metered.items():
         (exports / name).parent.mkdir(exist_ok=True)
