@@ -1,4 +1,4 @@
-"""Runs whose meters cannot be right: another unit, a sensor that is off, a counter that is stuck, a meter of a part, a clock that is off.
+"""Runs whose meters cannot be right: another unit, a counter that is stuck, a meter of a part, a clock that is off.
 
 A Trainium1 chip draws 0.4 to 366 W by its band, a node of sixteen 320 to 11,166 W, an H100 1.9 to 1,155 W.
 """
@@ -65,7 +65,8 @@ def four_hosts(line: Line) -> None:
         line.power("gpu_monitoring", hours, "nvml", **more)
     line.run("nobody-metered", "AWS", ("i-nobody-metered", GPU, 1, START, END))
     line.connection.execute(
-        "update raw.training_runs set sdk_version = ? where part = 'run' and (recorded_id like 'host-_' or recorded_id = 'nobody-metered')",
+        "update raw.training_runs set sdk_version = ?"
+        " where part = 'run' and (recorded_id like 'host-_' or recorded_id = 'nobody-metered')",
         [DRIVER],
     )
 

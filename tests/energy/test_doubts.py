@@ -1,4 +1,4 @@
-"""A reading is checked before it counts: what lies outside its band is unknown, listed once for each device, and calibrates nothing."""
+"""A reading is checked before it counts: what lies outside its band is unknown and listed, and calibrates nothing."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ def test_milliwatts_are_unknown_and_the_use_beside_them_counts(marts) -> None:
     assert len(found) == 60  # each reading of this scenario is an object of its own
     assert found[0]["value"] == "1 readings, 2026-07-10 01:01:00 to 2026-07-10 01:01:00, 100000.000 to 100000.000 W"
     assert found[0]["column_name"] == "power_w"
-    assert found[0]["remedy"].startswith("chip 0 of i-milliwatts draws 0.400 to 366.000 W; they are about 1,000 times what it draws")
+    assert found[0]["remedy"].startswith(
+        "chip 0 of i-milliwatts draws 0.400 to 366.000 W; they are about 1,000 times what it draws"
+    )
 
 
 def test_a_host_that_delivers_milliwatts_calibrates_nothing_and_its_run_is_modelled(marts) -> None:
