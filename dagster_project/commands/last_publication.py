@@ -48,7 +48,7 @@ _IMPLAUSIBLE = """
 """
 _DOUBTS = {
     "partial_meter": "a node's meter shows less than its chips, which count with the model's host",
-    "stuck_counter": "a counter of energy stands still while watts are drawn, and the watts count",
+    "stuck_counter": "a counter of energy does not move while watts are drawn, and the watts count",
     "watts_and_counter": "a counter of energy and the watts beside it differ more than twofold",
     "clock_offset": "all samples of a machine are shifted against its record, and nothing is corrected",
 }

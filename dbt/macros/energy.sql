@@ -326,7 +326,7 @@ covered_times as (
 
 {# What a counter of energy shows between two looks, as tables of a query: counter_steps has a row per look with what it grew by since before_us.
    A counter counts in whole steps of its own, some of a tenth of a kWh: what it grows by is of the time since it last moved, where that is no
-   longer ago than `patience_us`, and a look before that at which it stood still waits for it (is_awaited). #}
+   longer ago than `patience_us`, and a look before that at which it did not move waits for it (is_awaited). #}
 {% macro counter_steps(rows, series, counter, patience_us) -%}
 {%- set in_time = 'partition by ' ~ series ~ ' order by sample_to_us' -%}
 counter_looks as (

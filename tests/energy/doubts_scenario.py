@@ -37,7 +37,7 @@ def other_units(line: Line) -> None:
     for name, watts in (("kilowatts", 3.2), ("megawatts", 6.2e6)):
         line.run(name, "AWS", (f"i-{name}", NODE, None, START, END))
         line.power("power_meters", minutes(f"i-{name}", None, watts), "pdu")
-    # held for the first half of the hour; in the second half nobody held it and it drew nothing
+    # held for the first half of the hour; in the second half no run held it and it drew nothing
     half = START + 30 * MINUTE
     line.run("switched-off", "AWS", ("i-switched-off", NODE, None, START, half))
     line.bill_hour("i-switched-off", NODE, START, account="switched-off")
@@ -54,7 +54,7 @@ def other_units(line: Line) -> None:
 
 
 def four_hosts(line: Line) -> None:
-    """A day of four hosts with one driver, one of which delivers milliwatts; and a run that nobody metered."""
+    """A day of four hosts with one driver, one of which delivers milliwatts; and a run without a meter."""
     day = datetime(2026, 7, 3)  # noqa: DTZ001 raw times are UTC without a zone
     for number in range(4):
         name = f"i-host-{number}"
@@ -63,16 +63,16 @@ def four_hosts(line: Line) -> None:
         hours = [(name, 0, day + timedelta(hours=at), day + timedelta(hours=at + 1), watts) for at in range(24)]
         more = {"utilisation_ratio": 0.97, "evidence": "measured", "sdk_version": DRIVER, "accelerator_type": GPU}
         line.power("gpu_monitoring", hours, "nvml", **more)
-    line.run("nobody-metered", "AWS", ("i-nobody-metered", GPU, 1, START, END))
+    line.run("without-meter", "AWS", ("i-without-meter", GPU, 1, START, END))
     line.connection.execute(
         "update raw.training_runs set sdk_version = ?"
-        " where part = 'run' and (recorded_id like 'host-_' or recorded_id = 'nobody-metered')",
+        " where part = 'run' and (recorded_id like 'host-_' or recorded_id = 'without-meter')",
         [DRIVER],
     )
 
 
 def counters(line: Line) -> None:
-    """A GPU's counter in joules where millijoules are meant; one that stands still; a PDU's that counts tenths of a kWh."""
+    """A GPU's counter in joules where millijoules are meant; one that does not move; a PDU's that counts tenths of a kWh."""
     for name in ("joules", "stuck"):
         line.run(name, "AWS", (f"i-{name}", CHIP, 1, START, END))
         for at in range(-1, 61):

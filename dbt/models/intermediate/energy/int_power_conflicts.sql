@@ -183,7 +183,7 @@ select
     meter || ' watts of ' || resource_id || ' in ' || {{ month }} as source_a,
     'above 0 W in ' || cast(sum(stuck_count) as string) || ' readings' as value_a,
     meter || ' counter of ' || resource_id as source_b,
-    'stands still' as value_b,
+    'does not move' as value_b,
     'watts' as chosen
 from hours_of_runs
 where stuck_count > 0
@@ -206,7 +206,7 @@ group by usage_month, training_run_id, resource_id, meter
 
 union all
 
--- told and not corrected: which of the two clocks is right is not known
+-- listed and not corrected: which of the two clocks is right is not known
 select distinct
     usage_month,
     holdings.training_run_id,

@@ -138,7 +138,7 @@ banded as (
     left join bands using ({{ origin }})
 ),
 
--- a machine that nobody holds may draw nothing
+-- a machine that no run holds may draw nothing
 held_when_low as (
     select distinct usage_month, place, banded.sample_from_us, banded.sample_to_us, true as is_held
     from banded

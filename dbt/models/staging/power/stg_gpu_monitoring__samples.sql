@@ -40,7 +40,7 @@ metered_samples as (
         metered.before_us,
         metered.power_uw as counter_uw,
         coalesce(metered.is_awaited and metered.power_uw is null, false) as is_awaited,
-        -- a counter that stands still while watts are drawn beside it is stuck, and shows nothing
+        -- a counter that does not move while watts are drawn beside it is stuck, and shows nothing
         coalesce(metered.power_uw = 0 and samples.power_uw > 0, false) as is_stuck
     from samples
     left join metered

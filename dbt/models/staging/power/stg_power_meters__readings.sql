@@ -166,7 +166,7 @@ stretches as (
             and readings.counter_mj = retold.counter_mj
 ),
 
--- a counter that stands still while watts are drawn beside it is stuck, and shows nothing
+-- a counter that does not move while watts are drawn beside it is stuck, and shows nothing
 counters as (
     select
         *,
