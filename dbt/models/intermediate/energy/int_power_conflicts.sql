@@ -61,7 +61,7 @@ counted_hours as (
         end) as decimal(38, 0)) as moment_uw_us
     from {{ ref('int_power_readings') }} as readings
     inner join months using (usage_month)
-    left join keys_of_month on readings.usage_month = keys_of_month.usage_month and readings.run_key = keys_of_month.run_key
+    left join keys_of_month using (usage_month, run_key)
     where
         (readings.is_stuck or readings.moment_uw is not null)
         and readings.sample_to_us > months.month_from_us
