@@ -379,8 +379,8 @@ case when {{ to_us }} - {{ from_us }} > 3600000000 then {{ from_us }} else {{ to
 {%- endmacro %}
 
 {# The place of a reading as one text, in the order in which files are read, and its parts again. #}
-{% macro reading_place(of, column) -%}
-{{ of }}.source_name || chr(10) || {{ of }}.source_object || chr(10) || lpad(cast({{ of }}.row_number as string), 19, '0')
+{% macro reading_place(column, of='') -%}
+{{ of }}source_name || chr(10) || {{ of }}source_object || chr(10) || lpad(cast({{ of }}row_number as string), 19, '0')
             || chr(10) || {{ column }}
 {%- endmacro %}
 {% macro part_of_place(place, part) -%}split_part({{ place }}, chr(10), {{ part }}){%- endmacro %}

@@ -22,9 +22,11 @@ select
     bands.chip_least_uw,
     bands.chip_most_uw,
     cast(
-        bands.node_least_uw * case when bands.least_chips = 1 then coalesce(recorded_chips, 1) else bands.least_chips end as bigint
+        bands.node_least_uw
+        * case when bands.least_chips = 1 then coalesce(holdings.recorded_chips, 1) else bands.least_chips end
+        as bigint
     ) as node_least_uw,
-    cast(bands.node_most_uw * greatest(bands.most_chips, coalesce(recorded_chips, 0)) as bigint) as node_most_uw
+    cast(bands.node_most_uw * greatest(bands.most_chips, coalesce(holdings.recorded_chips, 0)) as bigint) as node_most_uw
 from holdings
 left join types on holdings.accelerator_type = types.accelerator_type
 -- a record that names no type has no band of its own

@@ -46,7 +46,7 @@ edges as (
         cast(0 as bigint) as chips_read,
         {{ sign }}power_uw as node_uw,
         cast(0 as bigint) as chips_uw,
-        {{ sign }}asked_from_us as asked_from_us
+        {{ sign }}asked_from_us as hour_us
     from node_readings
     where counted_from_us < to_us
 
@@ -59,7 +59,7 @@ edges as (
         cast({{ sign }}1 as bigint) as chips_read,
         cast(0 as bigint) as node_uw,
         {{ sign }}power_uw as chips_uw,
-        cast(0 as bigint) as asked_from_us
+        cast(0 as bigint) as hour_us
     from chip_readings
     where counted_from_us < to_us
     {%- if loop.first %}
@@ -73,7 +73,7 @@ instants as (
     select
         {{ meter }},
         at_us
-        {%- for column in ['nodes_read', 'chips_read', 'node_uw', 'chips_uw', 'asked_from_us'] %},
+        {%- for column in ['nodes_read', 'chips_read', 'node_uw', 'chips_uw', 'hour_us'] %},
         cast(sum({{ column }}) as bigint) as {{ column }}
         {%- endfor %}
     from edges
@@ -85,7 +85,7 @@ stretches as (
         {{ meter }},
         at_us,
         cast(lead(at_us) over (partition by {{ meter }} order by at_us) - at_us as decimal(18, 0)) as stretch_us
-        {%- for column in ['nodes_read', 'chips_read', 'node_uw', 'chips_uw', 'asked_from_us'] %},
+        {%- for column in ['nodes_read', 'chips_read', 'node_uw', 'chips_uw', 'hour_us'] %},
         cast(sum({{ column }}) over (
             partition by {{ meter }} order by at_us rows between unbounded preceding and current row
         ) as bigint) as {{ column }}
@@ -97,7 +97,7 @@ stretches as (
 asked as (
     select
         {{ meter }},
-        asked_from_us,
+        hour_us as asked_from_us,
         min(at_us) as both_from_us,
         cast(max(at_us + stretch_us) as bigint) as both_to_us,
         cast(sum(stretch_us) as decimal(38, 0)) as both_us,

@@ -11,7 +11,7 @@ with limits as (
 types as (
     select
         accelerator_type,
-        accelerator_family,
+        types.accelerator_family,
         types.chips_per_node,
         {{ to_units('power.chip_power_idle_w_low', 6) }} as idle_uw,
         {{ to_units('power.chip_power_max_w_high', 6) }} as full_uw,

@@ -43,7 +43,9 @@ counted_hours as (
         max(readings.sample_to_us) as to_us,
         count(case when readings.is_stuck then 1 end) as stuck_count,
         cast(sum(case
-            when readings.moment_uw is not null then cast(readings.sample_to_us - readings.sample_from_us as decimal(18, 0)) else 0
+            when readings.moment_uw is not null
+                then cast(readings.sample_to_us - readings.sample_from_us as decimal(18, 0))
+            else 0
         end) as decimal(38, 0)) as both_us,
         cast(sum(case
             when readings.moment_uw is not null
@@ -75,8 +77,9 @@ doubted_hours as (
     select
         counted_hours.*,
         coalesce(
-            counter_uw_us > limits.watts_against_counter * moment_uw_us
-            or moment_uw_us > limits.watts_against_counter * counter_uw_us, false
+            counted_hours.counter_uw_us > limits.watts_against_counter * counted_hours.moment_uw_us
+            or counted_hours.moment_uw_us > limits.watts_against_counter * counted_hours.counter_uw_us,
+            false
         ) as is_at_odds
     from counted_hours
     cross join limits

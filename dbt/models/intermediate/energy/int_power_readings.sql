@@ -218,7 +218,7 @@ usable as (
         most_uw,
         case
             when is_doubted or is_below_band or component is not null
-                then {{ reading_place('judged', 'column_name') }}
+                then {{ reading_place('column_name') }}
         end as first_reading
     from judged
 ),
@@ -256,18 +256,27 @@ rails_of_types as (
     group by all
 ),
 
+rails_with_types as (
+    select rails.*, known_rails.rail as known_rail, rails_of_types.rail_count
+    from rails
+    left join {{ ref('power_rails') }} as known_rails
+        on
+            rails.place_type = known_rails.accelerator_type
+            and rails.meter = known_rails.meter
+            and lower(split_part(rails.component, ' ', 1)) = lower(known_rails.rail)
+    left join rails_of_types on rails.place_type = rails_of_types.place_type and rails.meter = rails_of_types.meter
+),
+
 -- a rail that the type has and the reading has not is unknown, not zero
 summed_rails as (
     select
-        {%- for name in place.split(', ') %}
-        rails.{{ name }},
-        {%- endfor %}
+        {{ place }},
         coalesce(host_id, '|' || run_key, '') as host_key,
         coalesce(device_index, -1) as device_key,
         is_sampled,
         sample_from_us,
         sample_to_us,
-        max(rails.accelerator_type) as accelerator_type,
+        max(accelerator_type) as accelerator_type,
         max(sdk_version) as sdk_version,
         bool_or(is_measured) as is_measured,
         max(utilisation_ppm) as utilisation_ppm,
@@ -276,7 +285,7 @@ summed_rails as (
         case
             when
                 count(component) = count(case when component is not null then power_uw end)
-                and count(distinct known_rails.rail) >= coalesce(max(rails_of_types.rail_count), 0)
+                and count(distinct known_rail) >= coalesce(max(rail_count), 0)
                 then sum(case when component is not null then power_uw end)
         end as rails_uw,
         bool_or(is_stuck) as is_stuck,
@@ -287,13 +296,7 @@ summed_rails as (
         max(floor_uw) as band_least_uw,
         max(most_uw) as band_most_uw,
         min(first_reading) as first_reading
-    from rails
-    left join {{ ref('power_rails') }} as known_rails
-        on
-            rails.place_type = known_rails.accelerator_type
-            and rails.meter = known_rails.meter
-            and lower(split_part(rails.component, ' ', 1)) = lower(known_rails.rail)
-    left join rails_of_types on rails.place_type = rails_of_types.place_type and rails.meter = rails_of_types.meter
+    from rails_with_types
     group by all
 ),
 

@@ -14,7 +14,7 @@ readings as (
         readings.from_us,
         readings.to_us,
         readings.energy_j,
-        min({{ reading_place('readings', "'energy_j'") }}) as first_reading
+        min({{ reading_place("'energy_j'", of='readings.') }}) as first_reading
     from {{ ref('stg_training_runs__readings') }} as readings
     inner join records using (record_system, record_run_id)
     group by all
