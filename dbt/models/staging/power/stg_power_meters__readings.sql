@@ -86,7 +86,7 @@ nodes as (
     from sums
 ),
 
-{{ counter_steps('nodes', place ~ ', is_whole', 'counter_mj', hour_us) }},
+{{ counter_steps('nodes', place ~ ', is_whole', 'counter_mj', 6 * hour_us) }},
 
 -- CodeCarbon writes a run again and again with all that it used since its start, which whole seconds of its clock blur
 runs_of_counters as (
