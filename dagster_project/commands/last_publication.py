@@ -98,8 +98,8 @@ def doubted_power(published_file: Path) -> list[str]:
     implausible = _rows(published_file, _IMPLAUSIBLE)
     conflicts = _asked(published_file, lambda connection: connection.execute(_CONFLICTS, [list(_DOUBTS)]).fetchall())
     return [
-        *(f"{source}: {count:,} devices with implausible_power, such as {example}" for source, count, example in implausible),
-        *(f"{field} in {count:,} runs, such as {example}: {_DOUBTS[field]}" for field, count, example in conflicts),
+        *(f"{source}: implausible_power, devices: {count:,}, such as {example}" for source, count, example in implausible),
+        *(f"{field}, runs: {count:,}, such as {example}: {_DOUBTS[field]}" for field, count, example in conflicts),
     ]
 
 

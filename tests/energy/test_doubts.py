@@ -34,7 +34,7 @@ def test_milliwatts_are_unknown_and_the_use_beside_them_counts(marts) -> None:
     assert row["telemetry_coverage_ratio"] == 1.0
     found = doubts(marts, "i-milliwatts")
     assert len(found) == 60  # each reading of this scenario is an object of its own
-    assert found[0]["value"] == "1 readings, 2026-07-10 01:01:00 to 2026-07-10 01:01:00, 100000.000 to 100000.000 W"
+    assert found[0]["value"] == "count 1, 2026-07-10 01:01:00 to 2026-07-10 01:01:00, 100000.000 to 100000.000 W"
     assert found[0]["column_name"] == "power_w"
     assert found[0]["remedy"].startswith(
         "chip 0 of i-milliwatts draws 0.400 to 366.000 W; they are about 1,000 times what it draws"

@@ -77,5 +77,5 @@ def test_readings_that_are_doubted_and_meters_that_disagree_are_a_sentence_each(
         rows = [*shifted, ("a", "steps", "log", "9")]
         connection.executemany("insert into marts.fct_run_conflicts values (?, ?, ?, ?)", rows)
     implausible, offset = doubted_power(published)
-    assert implausible == "gpu: 1 devices with implausible_power, such as chip 0 of i-1 draws 1 to 9 W; milliwatts"
-    assert offset.startswith("clock_offset in 2 runs, such as a (telemetry of i-1: 120 s): all samples of a machine")
+    assert implausible == "gpu: implausible_power, devices: 1, such as chip 0 of i-1 draws 1 to 9 W; milliwatts"
+    assert offset.startswith("clock_offset, runs: 2, such as a (telemetry of i-1: 120 s): all samples of a machine")

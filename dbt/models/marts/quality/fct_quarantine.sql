@@ -205,7 +205,7 @@ select
     source_object,
     cast({{ part_of_place('first_reading', 2) }} as bigint) as row_number,
     {{ part_of_place('first_reading', 3) }} as column_name,
-    cast(reading_count as string) || ' readings, ' || {{ whole_second('first_us') }} || ' to ' || {{ whole_second('last_us') }}
+    'count ' || cast(reading_count as string) || ', ' || {{ whole_second('first_us') }} || ' to ' || {{ whole_second('last_us') }}
     || ', ' || {{ watts_in_text('least_uw') }} || ' to ' || {{ watts_in_text('most_uw') }} || ' W' as value,
     'implausible_power' as reason,
     case boundary when 'chip' then 'chip ' || cast(device_index as string) || ' of ' || machine else machine end
