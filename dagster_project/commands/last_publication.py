@@ -1,4 +1,4 @@
-"""What `trainledger status` lists of the last publication: telemetry that met no run, unknown TPU SKUs, factors that run out.
+"""What `status` lists of the last publication: telemetry that met no run, doubted power, unknown TPU SKUs, factors that run out.
 
 Nothing is decided here. Where nothing is published, or an older version published it, there is nothing to list.
 """
@@ -38,6 +38,27 @@ _UNKNOWN_SKUS = r"""
     group by all
     order by row_count desc, 1
 """
+# a device may be in several objects; the remedy begins with its name
+_IMPLAUSIBLE = """
+    select source_name, count(distinct regexp_extract(remedy, '^.*? draws')), min(remedy)
+    from marts.fct_quarantine
+    where reason = 'implausible_power'
+    group by all
+    order by source_name
+"""
+_DOUBTS = {
+    "partial_meter": "a node's meter shows less than its chips, which count with the model's host",
+    "stuck_counter": "a counter of energy does not move while watts are drawn, and the watts count",
+    "watts_and_counter": "a counter of energy and the watts beside it differ more than twofold",
+    "clock_offset": "all samples of a machine are shifted against its record, and nothing is corrected",
+}
+_CONFLICTS = """
+    select field, count(distinct training_run_id), min(training_run_id || ' (' || source_b || ': ' || value_b || ')')
+    from marts.fct_run_conflicts
+    where list_contains(?, field)
+    group by all
+    order by field
+"""
 _REMEDY = "From then on months have no modelled emissions there; docs/methodology/factors.md describes how to put in a newer one"
 
 
@@ -70,6 +91,16 @@ def telemetry_line(met: TelemetryMet) -> str:
     if (more := len(met.findings) - SHOWN) > 0:
         named.append(f"{more} more in fct_telemetry_matches")
     return f"{met.matched:,} of {met.samples:,} samples met a run{'; ' if named else ''}{', '.join(named)}"
+
+
+def doubted_power(published_file: Path) -> list[str]:
+    """A sentence per source whose readings are implausible, and per kind of contradiction between meters and clocks."""
+    implausible = _rows(published_file, _IMPLAUSIBLE)
+    conflicts = _asked(published_file, lambda connection: connection.execute(_CONFLICTS, [list(_DOUBTS)]).fetchall())
+    return [
+        *(f"{source}: implausible_power, devices: {count:,}, such as {example}" for source, count, example in implausible),
+        *(f"{field}, runs: {count:,}, such as {example}: {_DOUBTS[field]}" for field, count, example in conflicts),
+    ]
 
 
 def unknown_tpu_skus(published_file: Path) -> list[UnknownSku]:

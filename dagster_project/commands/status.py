@@ -15,7 +15,14 @@ import msgspec
 from connectors.layouts.accounting import Counts
 from dagster_project.alerts.state import unsent
 from dagster_project.base.months import CARBON_EXPECTED_AFTER, bill_closed_from, carbon_final_from, month_end, months_between
-from dagster_project.commands.last_publication import TelemetryMet, UnknownSku, expiring_factors, telemetry_met, unknown_tpu_skus
+from dagster_project.commands.last_publication import (
+    TelemetryMet,
+    UnknownSku,
+    doubted_power,
+    expiring_factors,
+    telemetry_met,
+    unknown_tpu_skus,
+)
 from dagster_project.election.election import Election, elect
 from dagster_project.election.winners import Elected
 from dagster_project.landing.deriving.contents import BillMonth, Contents, version_order
@@ -84,7 +91,8 @@ def read_status(settings: Settings) -> Status:
     sources = [_source_status(source, home.landing, election) for source in home.sources]
     published = home.site.published_file
     expected = [f"{name} is {EXPECTED}" for name in settings.expected_missing]
-    warnings = [*expected, *_partial(home.sources, election), *expiring_factors(published, election.at), *unsent(home.root)]
+    doubts = [*_partial(home.sources, election), *doubted_power(published), *expiring_factors(published, election.at)]
+    warnings = [*expected, *doubts, *unsent(home.root)]
     awaited = [source for source in home.sources if source.name not in settings.expected_missing]
     late = late_sources(awaited, home.landing, election.at)
     skus = unknown_tpu_skus(published)

@@ -323,3 +323,71 @@ covered_times as (
     left join host_alive_during_silence as alive using ({{ series }}, sample_to_us)
 )
 {%- endmacro %}
+
+{# What a counter of energy shows between two looks, as tables of a query: counter_steps has a row per look with what it grew by since before_us.
+   A counter counts in whole steps of its own, some of a tenth of a kWh: what it grows by is of the time since it last moved, where that is no
+   longer ago than `patience_us`, and a look before that at which it did not move waits for it (is_awaited). #}
+{% macro counter_steps(rows, series, counter, patience_us) -%}
+{%- set in_time = 'partition by ' ~ series ~ ' order by sample_to_us' -%}
+counter_looks as (
+    select
+        {{ series }},
+        sample_to_us,
+        lag(sample_to_us) over ({{ in_time }}) as look_before_us,
+        {{ counter }} - lag({{ counter }}) over ({{ in_time }}) as grown
+    from {{ rows }}
+    where {{ counter }} is not null
+),
+
+counter_levels as (
+    select
+        *,
+        sum(case when grown = 0 then 0 else 1 end) over (
+            {{ in_time }} rows between unbounded preceding and current row
+        ) as level_number,
+        min(case when grown > 0 then sample_to_us end) over (
+            {{ in_time }} rows between 1 following and unbounded following
+        ) as grows_at_us
+    from counter_looks
+),
+
+counter_moves as (
+    select *, min(sample_to_us) over (partition by {{ series }}, level_number) as level_from_us
+    from counter_levels
+),
+
+levels_before as (
+    select *, lag(level_from_us) over ({{ in_time }}) as level_before_us
+    from counter_moves
+),
+
+counter_steps as (
+    select
+        {{ series }},
+        sample_to_us,
+        grown,
+        case when grown > 0 and sample_to_us - level_before_us <= {{ patience_us }} then level_before_us else look_before_us end
+            as before_us,
+        coalesce(grown = 0 and grows_at_us - level_from_us <= {{ patience_us }}, false) as is_awaited
+    from levels_before
+)
+{%- endmacro %}
+
+{# From when a node's reading is compared with its chips (int_partial_meters): over its clock hour, or all of a longer reading. #}
+{% macro asked_from(from_us, to_us) -%}
+case when {{ to_us }} - {{ from_us }} > 3600000000 then {{ from_us }} else {{ to_us }} - 1 - ({{ to_us }} - 1) % 3600000000 end
+{%- endmacro %}
+
+{# The place of a reading as one text, in the order in which files are read, and its parts again. #}
+{% macro reading_place(column, of='') -%}
+{{ of }}source_name || chr(10) || {{ of }}source_object || chr(10) || lpad(cast({{ of }}row_number as string), 19, '0')
+            || chr(10) || {{ column }}
+{%- endmacro %}
+{% macro part_of_place(place, part) -%}split_part({{ place }}, chr(10), {{ part }}){%- endmacro %}
+
+{# Figures of power as people read them: watts of whole microwatts, whole watts of a mean, an instant to the second. #}
+{% macro watts_in_text(uw) -%}cast(cast({{ from_units(uw, 6) }} as decimal(38, 3)) as string){%- endmacro %}
+{% macro mean_watts(uw_us, time_us) -%}
+cast({{ int_div('cast(' ~ uw_us ~ ' as decimal(38, 0))', 'cast(' ~ time_us ~ ' * 1000000 as decimal(38, 0))') }} as string) || ' W'
+{%- endmacro %}
+{% macro whole_second(us) -%}cast({{ timestamp_of(us ~ ' - ' ~ us ~ ' % 1000000') }} as string){%- endmacro %}

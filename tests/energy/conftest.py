@@ -16,6 +16,7 @@ from dagster_project.warehouse.statements import statements
 from tests.conftest import built_once
 from tests.energy import (
     calibration_scenario,
+    doubts_scenario,
     matches_scenario,
     meters_scenario,
     own_figures,
@@ -70,7 +71,7 @@ def build(work: Path) -> None:
         connection.begin()  # else every row waits for the disk
         raw_tables.create(connection)
         line = raw_tables.Line(connection, datetime(2026, 7, 15, 12))  # noqa: DTZ001 raw times are UTC without a zone
-        scenario.write(line, hours_elsewhere=power_scenario.write(line))
+        scenario.write(line, hours_elsewhere=power_scenario.write(line) + doubts_scenario.write(line))
         matches_scenario.write(line)
         meters_scenario.write(line)
         own_figures.write(line)

@@ -36,7 +36,7 @@ def _story(draw: random.Random) -> list[Reading]:
     for table, meter, name, choices in (
         (NEURON, None, "utilisation_ratio", (0.0, 0.25, 0.5, 1.0, None)),
         ("neuron_power", "neuron_sysfs", "power_ratio", (0.0, 0.18, 0.6, None)),
-        ("xprof", "xprof_firmware", "power_w", (0, 77.5, 130, None)),
+        ("xprof", "xprof_firmware", "power_w", (5, 77.5, 130, None)),
         ("gpu_monitoring", "nvml", "power_w", (60, 100, None)),
     ):
         at = draw.randrange(-200, 900)

@@ -98,7 +98,9 @@ def test_time_that_was_not_seen_takes_the_measured_mean_between_idle_and_full(ma
 
 
 def test_what_was_calibrated_is_published_with_its_windows(marts: Marts) -> None:
-    [row] = marts.rows("select * from marts.fct_power_calibration where valid_from_month = date '2026-07-01'")
+    [row] = marts.rows(
+        "select * from marts.fct_power_calibration where valid_from_month = date '2026-07-01' and accelerator_type = 'v6e'"
+    )
     assert (row["accelerator_type"], row["sdk_version"], row["source_kind"]) == ("v6e", "libtpu-0.1", "xprof")
     assert (row["window_count"], row["host_count"], row["chip_hours"]) == (24, 3, Decimal("1.2"))
     assert [row[f"{name}_w"] for name in ("idle", "mean", "busy", "spread")] == [84, 198, 312, 9.36]

@@ -128,6 +128,7 @@ class Company:
             stat.int64_value += int(began.timestamp()) * 10**9 - START
         watts = self.watts.setdefault(("xprof", month), 100.5)
         counter(device(space), "VDD Core FW Power Meter PL1(W)", [(0, watts), (5, 120.25)])
+        counter(device(space), "HBM FW Power Meter PL1(W)", [(0, 20.0), (5, 20.0)])
         self.file(f"xprof/{month}/plugins/profile/s/{TPU}.xplane.pb", space.SerializeToString())
 
     def driver(self, month: str) -> None:

@@ -62,6 +62,17 @@ class Node:
         found = [[each.sample.is_life for each in heard if each.run == run] for heard in self.devices.values()]
         return max(sum(is_life in kinds for kinds in found) for is_life in (True, False)) if found else 0
 
+    def machine_of(self, device: Device) -> tuple[Host, int, int]:
+        """The machine that a sign of life is of, and its chips: of a slice under one name one of several."""
+        host = device[:2]
+        size = max(hold.machine_chips for hold in self.holds)
+        whole = max((hold.node_chips or 0) for hold in self.holds)
+        is_one = whole <= 8 and any(hold.accelerator_type in ("v5e", "v6e") for hold in self.holds)
+        if host != (self.resource_id, 0) or not size or is_one:
+            return host, 0, self.chips_of(host)
+        size = min(size, whole)
+        return host, device[2] // size, size
+
     def chips_of(self, host: Host) -> int:
         if host == (self.resource_id, 0):
             return max((hold.node_chips or 0) for hold in self.holds)
@@ -156,7 +167,7 @@ class Together:
         (host, machine, number), run = place
         return *most, f"{host}|{machine + 1}|{number}" + (f"|{run}" if run else "")
 
-    def _instants(self) -> Iterator[tuple[int, list[tuple[Host, Span]]]]:
+    def _instants(self) -> Iterator[tuple[int, list[tuple[Device, Span]]]]:
         """How long, and which devices were seen then, in the order in which they count; a host has no more than its chips."""
         edges = sorted({edge for spans in self.spans.values() for span in spans for edge in (span.start, span.end)})
         order = sorted(self.spans, key=self._rank)
@@ -178,7 +189,7 @@ class Together:
                     taken[device[:2]] += 1
                     chosen.append(((device, run), span))
             if chosen:
-                yield right - left, [(place[0][:2], span) for place, span in now if (place, span) in chosen]
+                yield right - left, [(place[0], span) for place, span in now if (place, span) in chosen]
 
     def seen(self) -> dict[Hold, Seen]:
         found = dict.fromkeys(self.holds, NOTHING)
@@ -196,8 +207,10 @@ class Together:
             common = rest[: self.places - taken]
             silent = 0
             if self.node.is_partial:
-                living = {host for host, span in devices if not span.is_filled and not span.is_power_alone}
-                alive = sum(self.node.chips_of(host) for host in living)
+                living = {
+                    self.node.machine_of(device) for device, span in devices if not span.is_filled and not span.is_power_alone
+                }
+                alive = sum(chips for _, _, chips in living)
                 lit = [span for span in chain(common, *own.values()) if not span.is_filled]
                 silent = max(min(min(alive, self.places) - len(lit), self.places - taken - len(common)), 0)
             shared = _counted(common, length, silent)

@@ -17,6 +17,7 @@ from .blocks import prepare_blocks
 from .calibration import calibrated_watts
 from .carbon import aws_rows, gather
 from .cross_checks import cross_check_rows
+from .doubts import Judge, plausible_readings, plausible_samples
 from .energy import hold_energy, run_rows, unknown_months
 from .exports import Delivery, bill_deliveries, carbon_deliveries, elect, moment
 from .final_bills import closed_months, cut
@@ -138,9 +139,11 @@ class Oracle:
         gpus = chain.from_iterable(read_nvidia_smi(place, as_published) for place in self._locations("gpu_monitoring"))
         profiles = chain.from_iterable(read_profiles(place, as_published) for place in self._locations("xprof"))
         asked, read = read_metrics(self._locations("prometheus"), settings.get("hosts", {}), as_published)
+        judge = Judge(self.runs)
         samples = [*neuron, *tpu, *driver, *gpus, *asked, *numbered_by_slice(profiles, tpu)]
+        samples = list(plausible_samples(samples, judge))
         meters = chain.from_iterable(read_meters(place, as_published) for place in self._locations("power_meters"))
-        at_nodes = node_power(chain(meters, read))
+        at_nodes = node_power(plausible_readings(chain(meters, read), samples, judge))
         calibrated = calibrated_watts(samples, self.runs)
         tell_machines_apart(self.google_lines, self.runs)
         lines = [*self.lines, *self.google_lines]

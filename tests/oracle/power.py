@@ -45,6 +45,8 @@ class NodeReading:
     end: int
     power: int
     rank: int
+    meter: str = "pdu"
+    is_point: bool = False
 
 
 def _micro(text: str) -> int:
@@ -88,7 +90,7 @@ def read_meters(location: Path, as_published: datetime | None = None) -> Iterato
             gauge = Gauge(row["host"], None, None, row["meter"])
             found[gauge][microseconds(moment(row["time"]))] = _micro(row["watts"])
     for gauge, start, end, power in _covered(found):
-        yield NodeReading(gauge.host_id, start, end, power, _RANKS.get(gauge.meter, 1))
+        yield NodeReading(gauge.host_id, start, end, power, _RANKS.get(gauge.meter, 1), gauge.meter, is_point=True)
 
 
 def _covered(found: dict[Gauge, dict[int, object]]) -> Iterator[tuple]:
@@ -110,8 +112,9 @@ def read_profiles(location: Path, as_published: datetime | None = None) -> Itera
         for plane in _fields(path.read_bytes()).get(1, ()):
             plane = _fields(plane)
             if named := re.fullmatch(r"/device:TPU:(\d+)", plane[2][0].decode()):
-                for (start, end), power in _windows(_rails(plane)).items():
-                    stated = {"meter": "xprof", "power": power}
+                rails = _rails(plane)
+                for (start, end), power in _windows(rails).items():
+                    stated = {"meter": "xprof", "power": power, "rails": frozenset(rails)}
                     yield Sample(host, named_in(key, "run"), int(named[1]), start, end, None, True, "", False, **stated)
 
 

@@ -29,6 +29,7 @@ class Sample:
     meter: str | None = None  # what read power
     power: int | None = None  # microwatts
     driver: int | None = None  # parts per million of full power, as a driver shows
+    rails: frozenset[str] = frozenset()  # that were added up
 
     @property
     def is_power_alone(self) -> bool:

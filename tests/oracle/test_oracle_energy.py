@@ -199,6 +199,15 @@ def test_a_host_that_lives_is_no_evidence_of_the_other_hosts_of_its_slice(export
     assert hours(exports) == (8, 2, 0.5)
 
 
+def test_a_sign_of_life_under_the_name_of_a_whole_slice_is_of_one_of_its_machines(exports: GoogleExports) -> None:
+    """Sixteen chips on four hosts of four, of which one is seen: three busy, one idle, twelve unseen."""
+    exports.google_bill([tpu_hour("2026-04-10T10:00:00", 20.0)])
+    exports.runs(tpu_run("a", ("slice-1", TEN, ELEVEN, 16)))
+    points = {at(minute): 100.0 for minute in (10, 20, 30, 40, 50, 60)}
+    exports.tpu(*(gauge("duty_cycle", "slice-1", chip, points, run="a") for chip in (8, 9, 11)))
+    assert hours(exports) == (16, 3, 0.25)
+
+
 def test_chips_numbered_anew_count_as_many_at_a_time_as_there_are(exports: GoogleExports) -> None:
     first, second = ({at(minute): 100.0 for minute in minutes} for minutes in ((10, 20, 30), (40, 50, 60)))
     series = [gauge("duty_cycle", TPU, chip, first) for chip in (4, 5, 12, 13)]

@@ -6,7 +6,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from dagster_project.commands.last_publication import TelemetryMet, telemetry_line, telemetry_met
+from dagster_project.commands.last_publication import TelemetryMet, doubted_power, telemetry_line, telemetry_met
 from dagster_project.commands.status import Status
 from dagster_project.commands.status_table import table_text
 
@@ -63,3 +63,19 @@ def test_a_publication_without_telemetry_has_no_line(published: Path) -> None:
 def test_status_shows_how_much_telemetry_met_a_run() -> None:
     status = Status(datetime(2026, 10, 10, tzinfo=UTC), [], TelemetryMet(9, 8, [("i-[0]", "no_run", 1)]))
     assert "telemetry 8 of 9 samples met a run; i-[0] (no run)" in table_text(status, 200)
+
+
+def test_readings_that_are_doubted_and_meters_that_disagree_are_a_sentence_each(published: Path, tmp_path: Path) -> None:
+    assert doubted_power(tmp_path / "absent.duckdb") == doubted_power(published) == []
+    chip = ("gpu", "chip 0 of i-1 draws 1 to 9 W; milliwatts", "implausible_power")
+    shifted = [("a", "clock_offset", "telemetry of i-1", "120 s"), ("b", "clock_offset", "telemetry of i-2", "90 s")]
+    with duckdb.connect(str(published)) as connection:
+        connection.execute("create table marts.fct_quarantine (source_name varchar, remedy varchar, reason varchar)")
+        connection.executemany("insert into marts.fct_quarantine values (?, ?, ?)", [chip, chip, ("runs", "r", "no_rows")])
+        columns = ", ".join(f"{name} varchar" for name in ("training_run_id", "field", "source_b", "value_b"))
+        connection.execute(f"create table marts.fct_run_conflicts ({columns})")
+        rows = [*shifted, ("a", "steps", "log", "9")]
+        connection.executemany("insert into marts.fct_run_conflicts values (?, ?, ?, ?)", rows)
+    implausible, offset = doubted_power(published)
+    assert implausible == "gpu: implausible_power, devices: 1, such as chip 0 of i-1 draws 1 to 9 W; milliwatts"
+    assert offset.startswith("clock_offset, runs: 2, such as a (telemetry of i-1: 120 s): all samples of a machine")

@@ -25,6 +25,8 @@ KEYS = {
     "host_power": ("accelerator_type",),
     "it_overhead": ("provider_name",),
     "unmetered_rails": ("meter",),
+    "power_doubts": ("doubt",),
+    "power_rails": ("accelerator_type", "meter", "rail"),
     "pue": ("provider_name", "region_id", "data_year"),
     "emission_factors": ("factor_id",),
     "t_quantiles": ("degrees_of_freedom",),

@@ -9,6 +9,7 @@
 {%- set times = dict({
     'known_chips': 'known_us', 'used_ppm': 'used_ppm_us', 'filled_chips': 'filled_us', 'filled_ppm': 'filled_ppm_us',
 }, **power_times) %}
+{%- set chip_number = "cast(split_part(substr(device_id, length(host_key) + 2), '|', 1) as bigint)" %}
 {%- set is_known = 'coalesce(utilisation_ppm, power_uw, driver_ppm) is not null' %}
 
 with devices as (
@@ -127,21 +128,36 @@ slice_devices as (
         and devices.observed_to_us >= slices.slice_to
 ),
 
+devices_of_machines as (
+    select
+        devices.*,
+        hosts.host_chips,
+        coalesce(hosts.living_chips, hosts.host_chips) as living_chips,
+        coalesce({{ chip_number }} - {{ chip_number }} % hosts.living_chips, 0) as first_of_machine,
+        not devices.is_filled and not {{ is_power_alone() }} as is_living
+    from slice_devices as devices
+    inner join {{ ref('int_node_hosts') }} as hosts using ({{ node }}, host_key)
+),
+
 placed_on_hosts as (
     select
         *,
         row_number() over (
             partition by {{ span }}, slice_from, host_key
             order by case when is_own_view then 0 else 1 end, evidence_rank, device_rank, device_id
-        ) as place_on_host
-    from slice_devices
+        ) as place_on_host,
+        row_number() over (
+            partition by {{ span }}, slice_from, host_key, first_of_machine
+            order by case when is_living then 0 else 1 end, device_id
+        ) as place_on_machine
+    from devices_of_machines
 ),
 
 -- first each run has the chips that carry its key, as many as it holds
 placed_with_owners as (
     select
         devices.*,
-        hosts.host_chips, times.node_chips, times.held_chips, times.is_tpu,
+        times.node_chips, times.held_chips, times.is_tpu,
         coalesce(
             row_number() over (
                 partition by
@@ -151,7 +167,6 @@ placed_with_owners as (
             false
         ) as is_own
     from placed_on_hosts as devices
-    inner join {{ ref('int_node_hosts') }} as hosts using ({{ node }}, host_key)
     inner join {{ ref('int_node_times') }} as times using ({{ span }})
     left join {{ ref('int_node_spans') }} as owners
         on
@@ -159,7 +174,7 @@ placed_with_owners as (
             and devices.resource_id = owners.resource_id
             and devices.span_from_us = owners.span_from_us
             and devices.owner_run_id = owners.training_run_id
-    where devices.place_on_host <= hosts.host_chips
+    where devices.place_on_host <= devices.host_chips
 ),
 
 own_use as (
@@ -215,8 +230,7 @@ slice_use as (
                     least(
                         least(
                             sum(case
-                                when place_on_host = 1 and not is_filled and not {{ is_power_alone() }} then host_chips
-                                else 0
+                                when place_on_machine = 1 and is_living then living_chips else 0
                             end),
                             held_chips
                         )

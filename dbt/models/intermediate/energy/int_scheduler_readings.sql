@@ -1,4 +1,4 @@
-{%- set reading = 'training_run_id, meter, named_resource, from_us, to_us, energy_j' %}
+{%- set reading = 'training_run_id, meter, named_resource, from_us, to_us, energy_j, first_reading' %}
 
 with records as (
     select distinct record_system, record_run_id, training_run_id
@@ -7,26 +7,31 @@ with records as (
 ),
 
 readings as (
-    select distinct
+    select
         records.training_run_id,
         readings.meter,
         coalesce(readings.resource_id, '') as named_resource,
         readings.from_us,
         readings.to_us,
-        readings.energy_j
+        readings.energy_j,
+        min({{ reading_place("'energy_j'", of='readings.') }}) as first_reading
     from {{ ref('stg_training_runs__readings') }} as readings
     inner join records using (record_system, record_run_id)
+    group by all
 ),
 
 holdings as (
-    select distinct
-        training_run_id,
-        resource_id,
-        {{ machine_name('resource_id') }} as machine_name,
-        {{ instant_us('started_at') }} as held_from_us,
-        {{ instant_us('ended_at') }} as held_to_us
-    from {{ ref('int_run_holdings') }}
-    where resource_id is not null and coalesce(node_count, 1) = 1
+    select
+        bands.training_run_id,
+        bands.resource_id,
+        bands.machine_name,
+        bands.held_from_us,
+        bands.held_to_us,
+        coalesce(bands.node_least_uw, widest.node_least_uw * widest.least_chips) as node_least_uw,
+        coalesce(bands.node_most_uw, widest.node_most_uw * widest.most_chips) as node_most_uw
+    from {{ ref('int_holding_bands') }} as bands
+    left join {{ ref('int_power_bands') }} as widest on widest.band = ''
+    where bands.resource_id is not null and coalesce(bands.node_count, 1) = 1
 ),
 
 -- a run's own record may name its machines otherwise than its scheduler does: then all that it holds in that time
@@ -34,6 +39,8 @@ meetings as (
     select
         readings.*,
         holdings.resource_id,
+        holdings.node_least_uw,
+        holdings.node_most_uw,
         case when holdings.machine_name = {{ machine_name('readings.named_resource') }} then 1 else 0 end as is_named,
         greatest(readings.from_us, holdings.held_from_us) as met_from_us,
         least(readings.to_us, holdings.held_to_us) as met_to_us
@@ -49,7 +56,9 @@ best_meetings as (
 
 -- a machine that a run holds twice at once is one machine
 machines as (
-    select {{ reading }}, resource_id, min(met_from_us) as met_from_us, max(met_to_us) as met_to_us
+    select
+        {{ reading }}, resource_id, min(met_from_us) as met_from_us, max(met_to_us) as met_to_us,
+        min(node_least_uw) as node_least_uw, max(node_most_uw) as node_most_uw
     from best_meetings
     where is_named = has_named
     group by all
@@ -70,8 +79,13 @@ shares as (
     from machines
 ),
 
+-- spread evenly, so the mean is that of each machine: it has the band that holds for all of them
 levels as (
-    select *, {{ int_div('energy_uw_us', 'all_us') }} as power_uw
+    select
+        *,
+        {{ int_div('energy_uw_us', 'all_us') }} as power_uw,
+        min(node_least_uw) over (partition by {{ reading }}) as band_least_uw,
+        max(node_most_uw) over (partition by {{ reading }}) as band_most_uw
     from shares
 ),
 
@@ -95,7 +109,12 @@ select
     meter,
     {{ part['from'] }} as sample_from_us,
     {{ part['to'] }} as sample_to_us,
-    cast(power_uw{{ part['more'] }} as bigint) as power_uw
+    case when power_uw <= band_most_uw then cast(power_uw{{ part['more'] }} as bigint) end as power_uw,
+    case when power_uw > band_most_uw then cast(least(power_uw, 9000000000000000000) as bigint) end as doubted_uw,
+    power_uw < band_least_uw as is_below_band,
+    band_least_uw,
+    band_most_uw,
+    first_reading
 from cuts
 where {{ part['from'] }} < {{ part['to'] }}
 {%- if not loop.last %}

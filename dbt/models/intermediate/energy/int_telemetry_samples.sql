@@ -87,5 +87,6 @@ from {{ ref('int_power_readings') }} as readings
 inner join months using (usage_month)
 where
     readings.boundary = 'chip'
+    and coalesce(readings.power_uw, readings.driver_ppm, readings.utilisation_ppm) is not null
     and readings.sample_from_us < months.month_to_us
     and readings.sample_to_us > months.month_from_us

@@ -116,3 +116,9 @@ select distinct
     'none of them' as chosen
 from places_of_twins
 inner join holdings using (usage_month, resource_id)
+
+union all
+
+-- meters that contradict each other, and clocks that contradict the record
+select usage_month, training_run_id, field, source_a, value_a, source_b, value_b, chosen
+from {{ ref('int_power_conflicts') }}

@@ -25,6 +25,39 @@ with bill_doubts as (
 doubtful_carbon_rows as (
     select * from {{ ref('int_carbon_rows') }}
     where quarantine_reason is not null or not is_elected
+),
+
+implausible_power as (
+    select
+        source_name,
+        source_object,
+        boundary,
+        coalesce(host_id, 'run ' || run_key) as machine,
+        device_index,
+        min(first_reading) as first_reading,
+        cast(sum(reading_count) as bigint) as reading_count,
+        min(first_us) as first_us,
+        max(last_us) as last_us,
+        min(least_uw) as least_uw,
+        max(most_uw) as most_uw,
+        min(band_least_uw) as band_least_uw,
+        max(band_most_uw) as band_most_uw
+    from {{ ref('int_implausible_power') }}
+    group by all
+),
+
+-- in another unit they would lie in their band
+implausible_units as (
+    select
+        *,
+        case
+            when least_uw >= 1000 * band_least_uw and most_uw <= 1000 * band_most_uw
+                then 'they are about 1,000 times what it draws, as milliwatts read as watts are'
+            when least_uw > 0 and 1000 * least_uw >= band_least_uw and 1000 * most_uw <= band_most_uw
+                then 'they are about 0.001 of what it draws, as kilowatts read as watts are'
+            else 'look at the meter and at its unit'
+        end as guess
+    from implausible_power
 )
 
 select source_name, source_object, row_number, column_name, value, reason, remedy
@@ -163,3 +196,19 @@ select
     'no region or accelerator type has this name; correct the key or region_id, until then the figure counts nowhere' as remedy
 from {{ ref('int_unknown_figures') }}
 where not is_unknown_run
+
+union all
+
+-- one row for each device of an object: its readings are unknown, and the next best evidence counts
+select
+    source_name,
+    source_object,
+    cast({{ part_of_place('first_reading', 2) }} as bigint) as row_number,
+    {{ part_of_place('first_reading', 3) }} as column_name,
+    'count ' || cast(reading_count as string) || ', ' || {{ whole_second('first_us') }} || ' to ' || {{ whole_second('last_us') }}
+    || ', ' || {{ watts_in_text('least_uw') }} || ' to ' || {{ watts_in_text('most_uw') }} || ' W' as value,
+    'implausible_power' as reason,
+    case boundary when 'chip' then 'chip ' || cast(device_index as string) || ' of ' || machine else machine end
+    || ' draws ' || {{ watts_in_text('band_least_uw') }} || ' to ' || {{ watts_in_text('band_most_uw') }} || ' W; ' || guess
+    || '; until it is corrected these readings are unknown' as remedy
+from implausible_units

@@ -86,14 +86,7 @@ nodes as (
     from sums
 ),
 
-counted as (
-    select
-        {{ place }}, is_whole, sample_to_us, counter_mj,
-        lag(sample_to_us) over (partition by {{ place }}, is_whole order by sample_to_us) as before_us,
-        lag(counter_mj) over (partition by {{ place }}, is_whole order by sample_to_us) as before_mj
-    from nodes
-    where counter_mj is not null
-),
+{{ counter_steps('nodes', place ~ ', is_whole', 'counter_mj', 6 * hour_us) }},
 
 -- CodeCarbon writes a run again and again with all that it used since its start, which whole seconds of its clock blur
 runs_of_counters as (
@@ -138,10 +131,11 @@ stretches as (
     select
         readings.*,
         coalesce(counted.before_us, retold.before_us, readings.sample_from_us) as from_us,
+        coalesce(counted.is_awaited, false) as is_awaited,
         case
             when retold.sample_to_us is not null then retold.counter_mj - coalesce(retold.before_mj, 0)
             -- over two days it is unknown when it was used; a counter that went back was reset
-            when readings.sample_to_us - counted.before_us <= {{ widest_us }} then counted.counter_mj - counted.before_mj
+            when readings.sample_to_us - counted.before_us <= {{ widest_us }} then counted.grown
             when readings.meter in ('pdu', 'bmc') and readings.sample_from_us is not null then readings.counter_mj
         end as used_mj,
         coalesce(nodes.power_uw, case when not readings.is_part then readings.power_uw end) as stated_uw,
@@ -154,7 +148,7 @@ stretches as (
             and readings.run = nodes.run
             and (readings.series = '') = nodes.is_whole
             and case when readings.is_part then readings.sample_to_us end = nodes.sample_to_us
-    left join counted
+    left join counter_steps as counted
         on
             readings.meter = counted.meter
             and readings.host = counted.host
@@ -170,6 +164,25 @@ stretches as (
             and readings.sample_from_us = retold.sample_from_us
             and readings.sample_to_us = retold.sample_to_us
             and readings.counter_mj = retold.counter_mj
+),
+
+-- a counter that does not move while watts are drawn beside it is stuck, and shows nothing
+counters as (
+    select
+        *,
+        case
+            when used_mj >= 0 and from_us < sample_to_us and not is_awaited
+                then cast(
+                    {{ int_div(
+                        'cast(used_mj as decimal(28, 0)) * 1000000000',
+                        'cast(sample_to_us - from_us as decimal(38, 0))'
+                    ) }} as bigint
+                )
+        end as counter_uw,
+        coalesce(used_mj = 0 and stated_uw > 0 and not is_awaited and meter <> 'codecarbon', false) as is_stuck,
+        -- a switch is no machine, and of a machine without its accelerators it cannot be known what it draws
+        component is not null and meter in ('mlperf', 'codecarbon') as is_no_machine
+    from stretches
 )
 
 select
@@ -183,26 +196,24 @@ select
     device_count,
     accelerator_type,
     region_id,
-    case when used_mj is not null then from_us else coalesce(sample_from_us, since_us) end as sample_from_us,
+    case when used_mj is not null and not is_stuck then from_us else coalesce(sample_from_us, since_us) end as sample_from_us,
     sample_to_us,
     is_measured,
     utilisation_ppm,
     case when not is_part then component end as component,
     boundary,
     case
-        -- a switch is no machine, and of a machine without its accelerators it cannot be known what it draws
-        when component is not null and meter in ('mlperf', 'codecarbon') then null
-        when used_mj is not null and used_mj >= 0 and from_us < sample_to_us
-            then cast(
-                {{ int_div(
-                    'cast(used_mj as decimal(28, 0)) * 1000000000',
-                    'cast(sample_to_us - from_us as decimal(38, 0))'
-                ) }} as bigint
-            )
-        when counter_mj is null or stated_uw is not null then stated_uw
+        when is_no_machine or is_awaited then null
+        when counter_uw is not null and not is_stuck then counter_uw
+        else stated_uw
     end as power_uw,
     driver_ppm,
     meter,
     sdk_version,
-    is_sampled
-from stretches
+    is_sampled,
+    counter_uw is not null and not is_stuck as is_counter,
+    is_stuck,
+    coalesce(sample_from_us, since_us) as moment_from_us,
+    -- what CodeCarbon states beside its counter is the mean since its start
+    case when counter_uw is not null and not is_stuck and meter <> 'codecarbon' then stated_uw end as moment_uw
+from counters

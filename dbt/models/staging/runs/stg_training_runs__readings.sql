@@ -1,4 +1,7 @@
-select distinct
+select
+    _source_name as source_name,
+    _source_object as source_object,
+    _row_number as row_number,
     record_system,
     {{ normalised_run_id('recorded_id') }} as record_run_id,
     attempt_id,
