@@ -5,11 +5,17 @@ select
     usage_month as valid_from_month,
     window_count,
     host_count,
+    run_count,
+    workload_count,
     {{ hours('cast(metered_us * 1000000 as decimal(38, 0))') }} as chip_hours,
     cast(unmetered_share as double) as unmetered_share
     {%- for name in ['idle', 'mean', 'busy', 'spread'] %},
     cast({{ name }}_uw as double) / 1e6 as {{ name }}_w
     {%- endfor %},
+    {{ significant('cast(busy_uw as double) / 1e6 * greatest(1 - cast(busy_ppm as double) / 1e6, 0)') }} as busy_w_low,
+    {{ significant('cast(busy_uw as double) / 1e6 * (1 + cast(busy_ppm as double) / 1e6)') }} as busy_w_high,
+    coverage_promised,
+    refused_reason,
     {{ timestamp_of('first_us') }} as first_measured_at,
     {{ timestamp_of('last_us') }} as last_measured_at
 from {{ ref('int_power_calibrations') }}
