@@ -277,8 +277,8 @@ select
     -- chips that were metered only while they worked show no mean
     case when is_seen_at_all_use then mean_uw end as mean_uw,
     busy_uw,
-    cast(floor(cast(busy_uw as double) * sqrt(variance) + 5e-1) as bigint) as spread_uw
-    {%- for half in ['busy', 'run', 'idle'] %},
+    cast(floor(cast(busy_uw as double) * busy_half + 5e-1) as bigint) as spread_uw
+    {%- for half in ['run', 'idle'] %},
     cast(floor({{ half }}_half * 1e6 + 5e-1) as bigint) as {{ half }}_ppm
     {%- endfor %},
     case when refused_reason is null and workload_count >= 3 then cast(0.95 as double) end as coverage_promised,

@@ -12,8 +12,6 @@ select
     {%- for name in ['idle', 'mean', 'busy', 'spread'] %},
     cast({{ name }}_uw as double) / 1e6 as {{ name }}_w
     {%- endfor %},
-    {{ significant('cast(busy_uw as double) / 1e6 * greatest(1 - cast(busy_ppm as double) / 1e6, 0)') }} as busy_w_low,
-    {{ significant('cast(busy_uw as double) / 1e6 * (1 + cast(busy_ppm as double) / 1e6)') }} as busy_w_high,
     coverage_promised,
     refused_reason,
     {{ timestamp_of('first_us') }} as first_measured_at,
