@@ -34,8 +34,10 @@ def read_of(power: dict[str, Any], name: str) -> tuple[list[tuple[str, int]], in
 
 
 def busy_watts(power: dict[str, Any], name: str) -> Fraction:
-    """Of each host the lower median of its chips, of each workload the median of its hosts, of these the mean, and half of a quarter
-    more; the caption runs are of three workloads, the others of one."""
+    """Of each host the lower median of its chips, of each workload the median of its hosts, of these the mean, an eighth more.
+
+    The caption runs are of three workloads, the others of one.
+    """
     workloads: dict[str, list[Fraction]] = {}
     for run, stated in power.items():
         if run.startswith(name):
