@@ -28,8 +28,8 @@ def windows_by(names: str, rows: str) -> str:
 
     As "412 windows of 6 workloads on 4 hosts, 2026-03-02 to 2026-08-30, within 17.4 %".
     """
-    return f"""select {names}, max(window_count) || ' windows of ' || max(workload_count) || ' workloads on ' || max(host_count)
-        || ' hosts, '
+    return f"""select {names}, max(window_count) || ' windows of ' || max(workload_count)
+        || ' workloads on ' || max(host_count) || ' hosts, '
         || strftime(min(first_measured_at), '%Y-%m-%d') || ' to ' || strftime(max(last_measured_at), '%Y-%m-%d')
         || ', within ' || printf('%.1f', 100 * max(spread_w / busy_w)) || ' %' as {FROM}
     from calibrated
