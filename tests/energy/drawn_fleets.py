@@ -22,6 +22,7 @@ H100, H200, TRAINIUM2 = ("p5.4xlarge", 700.0), ("p5en.48xlarge", 700.0), ("trn2.
 TYPE, HOST, CHIP = {"gpu": 0.05, "trainium": 0.1}, 0.04, 0.03  # standard deviations of full power, as shares
 METER = 0.05  # NVML and the driver are at most so far off
 LIMIT_W = 1.05 * 700  # the firmware of a GPU holds it there
+BELOW_RATING = 0.8  # what an organisation's workloads draw of a type that it calibrates
 
 
 @dataclass
@@ -136,7 +137,7 @@ def _driver_power(drawn: Home, fleet: Fleet) -> None:
 
 def _calibrated(drawn: Home, fleet: Fleet) -> None:
     """Three to eight workloads metered on one to four hosts, busy for an hour, idle for one; then a run without a meter."""
-    chip, at = fleet.chip(H100[1], "gpu"), MONTH + timedelta(days=2)
+    chip, at = fleet.chip(BELOW_RATING * H100[1], "gpu"), MONTH + timedelta(days=2)
     hosts = {f"i-{fleet.name}-{number}": _of_host(fleet, chip) for number in range(fleet.dice.integers(1, 5))}
     for number in range(fleet.dice.integers(3, 9)):
         start, name = at + timedelta(days=number), f"{fleet.name}-metered-{number}"
