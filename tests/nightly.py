@@ -175,6 +175,11 @@ PARTS = {
             "tests/run_side/test_run_wheel.py",
         ),
     ),
+    "coverage": Part(
+        "bounds of calibrated watts, and of the energy of 200 drawn fleets, hold the truth as promised",
+        tests=("tests/energy/test_coverage.py",),
+        reads=(*MODELS, "dagster_project/warehouse", "tests/energy", "docs/methodology/energy.md"),
+    ),
     "spark": Part(
         "a small organisation and each rule of calculation on Apache Spark",
         tests=("tests/spark",),

@@ -12,10 +12,11 @@ from pathlib import Path
 
 from dagster_project.demo.clock import MICRO, iso
 from dagster_project.demo.files import put
+from dagster_project.demo.organisation import CAPTIONS, MOE
 from dagster_project.demo.runs import steps_of
 from dagster_project.demo.simulation import Run, World
 
-RECORDED = ("caption-finetune", "moe-120b-pretraining")  # workloads
+RECORDED = (*(each.workload_key for each in CAPTIONS), MOE.workload_key)
 STARTING, PREPARING = 95, 60  # seconds before the first step: the chips, then data and compilation
 EVALUATION, EVERY, SAVED = 90, 50, 80  # seconds, after how many steps, and after how many there is a checkpoint
 ENDING = 30

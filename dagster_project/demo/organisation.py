@@ -76,10 +76,14 @@ RANK = Workload("ranking-pretraining", "ranker-2b", NEURONX, "efficiency", 2_000
 RANK_ON = replace(RANK, workload_key="ranking-continued")  # the same again, with profiles
 DISTILL = Workload("ranker-distillation", "ranker-300m", NEURONX, "efficiency", 300_000_000, 0.29, "auc", "max", 0.77)
 CAPTION = Workload("caption-finetune", "caption-4b", "jax", "efficiency", 4_000_000_000, 0.33, "cider", "max", 1.21)
+CAPTIONS = (
+    CAPTION,
+    *(replace(CAPTION, workload_key=key) for key in ("caption-charts", "caption-video")),
+)  # three calibrate a type
 # versions that records state; the others state none
-SOFTWARE = {CAPTION.workload_key: {"sdk_name": "libtpu", "sdk_version": "0.0.31"}}
+SOFTWARE = {each.workload_key: {"sdk_name": "libtpu", "sdk_version": "0.0.31"} for each in CAPTIONS}
 STEADY = frozenset(
-    {RANK.workload_key, RANK_ON.workload_key, CAPTION.workload_key}
+    {RANK.workload_key, RANK_ON.workload_key, *(each.workload_key for each in CAPTIONS)}
 )  # the same use in every hour, and every run reaches its target
 
 ALIGN = Workload("alignment-small", "llm-3b", NEURONX, "foundation", 3_000_000_000, 0.31, "reward", "max", 0.3)

@@ -185,7 +185,7 @@ case {{ level }} when 'low' then {{ x }}_low when 'high' then {{ x }}_high else 
 
 {# Watts of a chip at one end and level: the organisation's own (alias `own`), which has no bounds, else those calibrated from measured windows
    (`calibrated`), else the catalogue's (`power`). Idle power is never above full power. Mean power by the written method
-   (docs/methodology/energy.md) wherever an end is the organisation's own; a measured mean stays between the ends. #}
+   (docs/methodology/energy.md) wherever an end is the organisation's own or the calibrated chips were metered only while they worked; a measured mean stays between the ends. #}
 {% macro chip_power(end, level='mid') -%}
 {%- if end == 'max' -%}
 coalesce(
@@ -202,8 +202,8 @@ least(
         )
 {%- else -%}
 case
-            when coalesce(own.idle_power_w, own.max_power_w) is null and calibrated.mean_w is null then power.chip_power_mean_w
-            when coalesce(own.idle_power_w, own.max_power_w) is null
+            when coalesce(own.idle_power_w, own.max_power_w) is null and calibrated.max_w_mid is null then power.chip_power_mean_w
+            when coalesce(own.idle_power_w, own.max_power_w) is null and calibrated.mean_w is not null
                 then least(greatest(calibrated.mean_w, {{ chip_power('idle') }}), {{ chip_power('max') }})
             else cast(
                 {{ chip_power('idle') }} + cast(0.784 as decimal(4, 3)) * ({{ chip_power('max') }} - {{ chip_power('idle') }})

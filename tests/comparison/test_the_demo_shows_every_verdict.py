@@ -45,15 +45,15 @@ def test_no_verdict_on_energy_rests_on_assumed_power(demo: duckdb.DuckDBPyConnec
     assert rows == [("undecided", "assumed_power")]
 
 
-def test_what_public_watts_leave_open_is_decided_by_calibration(demo: duckdb.DuckDBPyConnection) -> None:
-    """The same machines, hours and use in both: only the second has profiles, which say what a TPU v4 draws."""
+def test_watts_of_one_workload_alone_decide_nothing(demo: duckdb.DuckDBPyConnection) -> None:
+    """The same machines, hours and use in both: the second has profiles, of six runs of that workload, so bounds are assumed."""
     found = {key: demo.execute(f"{ENERGY} and workload_key = ? and {YEAR}", [key]).fetchall() for key in RANKING}
-    assert found == {RANKING[0]: [("undecided", "power")], RANKING[1]: [("tpu", "none")]}
+    assert found == {RANKING[0]: [("undecided", "power")], RANKING[1]: [("undecided", "assumed_power")]}
     rows = demo.execute(
         "select workload_key, power_confidence, count(*) from marts.fct_training_run_energy"
         " join marts.dim_training_runs using (training_run_id) where accelerator_type = 'v4' group by all order by all desc"
     ).fetchall()
-    assert rows == [(RANKING[0], "published", 6), (RANKING[1], "calibrated", 6)]
+    assert rows == [(RANKING[0], "published", 6), (RANKING[1], "assumed", 6)]
 
 
 def test_every_row_has_one_of_the_reasons_of_its_verdict(demo: duckdb.DuckDBPyConnection) -> None:

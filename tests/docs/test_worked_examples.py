@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 from datetime import date, datetime, timedelta
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from functools import cache
 from pathlib import Path
 from statistics import median
@@ -25,6 +25,7 @@ from tests.oracle.splitting import RESIDUAL, split
 ROOT = Path(__file__).resolve().parents[2]
 MONEY_UNITS, MASS_UNITS = 10**12, 10**9
 HOUR = Decimal("21.50")
+ROUNDED = (ROUND_FLOOR, ROUND_HALF_UP, ROUND_CEILING)  # bounds outwards
 LEVELS = ("low", "mid", "high")
 
 
@@ -198,18 +199,40 @@ def row_of(label: str, values: list[Decimal]) -> str:
 
 
 def test_calibrated_watts_have_the_bounds_of_the_example() -> None:
-    idle, busy, spread = Decimal(84), Decimal(312), Decimal("9.36")
-    unmetered, least = Decimal(seed("unmetered_rails", "meter")["xprof_spi"]["unmetered_share"]), Decimal("0.1")
+    workloads, hosts, idle = [Decimal(watts) for watts in (288, 288, 312, 312, 336, 336)], 3, Decimal(84)
+    terms = {name: Decimal(row["value"]) for name, row in seed("calibration_terms", "term").items()}
+    t = Decimal(seed("t_two_sided", "degrees_of_freedom")[str(len(workloads))]["t_975"])
+    unmetered = Decimal(seed("unmetered_rails", "meter")["xprof_spi"]["unmetered_share"])
     assert unmetered == 1 / Decimal("0.8") - 1
-    down, up = max(spread / busy, least), max(spread / busy + unmetered, least)
-    calibrated = [[watts * factor for factor in (1 - down, Decimal(1), 1 + up)] for watts in (idle, busy)]
+    busy = sum(workloads) / len(workloads)
+    variance = (terms["between_workloads"] ** 2 + sum((watts / busy - 1) ** 2 for watts in workloads)) / len(workloads)
+    rails = (unmetered / (2 + unmetered)) ** 2
+
+    def half(of_workloads: Decimal, of_hosts: Decimal) -> Decimal:
+        between = t**2 * variance * of_workloads
+        shared = terms["meter_error"] ** 2 + terms["between_hosts"] ** 2 * of_hosts
+        return (between + terms["normal_quantile"] ** 2 * shared + rails).sqrt()
+
+    more, more_hosts = 1 + 1 / Decimal(len(workloads)), 1 + 1 / Decimal(hosts)
+    full, middle = half(more - 1, more_hosts - 1), busy * (1 + unmetered / 2)
+    has("energy", f"whose root is {100 * full:.1f} %: {middle * (1 - full):.0f} to {middle * (1 + full):.0f} W")
+    halves = [round(half(each, more_hosts), 6) for each in (Decimal(0), more)]
+    calibrated = [
+        [watts * (1 + unmetered / 2) * factor for factor in (1 - off, Decimal(1), 1 + off)]
+        for watts, off in zip((idle, busy), halves, strict=True)
+    ]
     row = seed("accelerator_power", "accelerator_type")["v6e"]
     table = [[Decimal(row[f"chip_power_{end}_w_{level}"]) for level in LEVELS] for end in ("idle", "max")]
-    for watts in calibrated:
-        has("energy", f"W | {' | '.join(map(plain, watts))} |")
+    calibrated = [[quantised(watts, rounding) for watts, rounding in zip(each, ROUNDED, strict=True)] for each in calibrated]
+    for each in calibrated:
+        has("energy", f"W | {' | '.join(map(plain, each))} |")
     for ends in (calibrated, table):
-        half = [(low + high) / 2 for low, high in zip(*ends, strict=True)]  # idle and half of the span
-        has("energy", f"Wh | {' | '.join(map(plain, half))} | {half[2] / half[0]:.2f} |")
+        at_half = [(low + high) / 2 for low, high in zip(*ends, strict=True)]  # idle and half of the span
+        has("energy", f"Wh | {' | '.join(map(plain, at_half))} | {at_half[2] / at_half[0]:.2f} |")
+
+
+def quantised(watts: Decimal, rounding: str) -> Decimal:
+    return watts.quantize(Decimal("0.001"), rounding)
 
 
 def test_the_hour_of_energy_is_what_the_seeds_give() -> None:

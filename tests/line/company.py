@@ -106,7 +106,7 @@ class Company:
         write_points(path, *(f"{month}-03T00:{10 + at}:00Z" for at in range(minutes)), at=self.at(), run=f"tpu-{month}")
 
     def gpu(self, month: str) -> None:
-        """Three machines over eight hours: enough windows to calibrate by."""
+        """Three machines over eight hours, each under a workload of its own: enough to calibrate by."""
         figures = {"index": 0, "power_w": self.watts.setdefault(("gpu", month), 400.0), "utilization_percent": 97}
         lines = [
             {
@@ -117,6 +117,12 @@ class Company:
             for at in range(1, 9)
             for name in ("i-gpu-1", "i-gpu-2", "i-gpu-3")
         ]
+        for number in (1, 2, 3):
+            held = {"resource_id": f"i-gpu-{number}", "accelerator_type": GPU, "chips": 8}
+            held |= {"started_at": f"{month}-05T00:00:00Z", "ended_at": f"{month}-05T09:00:00Z"}
+            run = {"provider_name": "AWS", "workload_key": f"workload-{number}", "nodes": [held]}
+            path = self.organisation.folder / f"exports/runs/watched-{number}-{month}.run.json"
+            write_run(path, f"watched-{number}-{month}", at=self.at(), **run)
         self.file(f"gpu/{month}.jsonl", "".join(json.dumps(line) + "\n" for line in lines).encode())
 
     def profile(self, month: str) -> None:

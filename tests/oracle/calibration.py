@@ -1,10 +1,11 @@
 """Watts of chips by what was metered: windows of a month and the twelve before it, for runs of the same type and software.
 
-Whole microwatts and microseconds; bounds in whole milliwatts, rounded outwards.
+Whole microwatts and microseconds, halves cut; bounds in whole milliwatts, rounded outwards.
 """
 
+import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
@@ -12,11 +13,11 @@ from fractions import Fraction
 from .months import month_of
 from .records import STILL_HELD, Runs, Window
 from .samples import FULL, NO_GAP, Sample
-from .seeds import LEVELS, Calibrated, unmetered_share
+from .seeds import LEVELS, Calibrated, calibration_term, power_of, t_two_sided, unmetered_share
 
 _HOUR = 3_600 * FULL
-_LEAST = 100_000  # parts per million: no bound is nearer
-_WINDOWS, _HOSTS = 20, 3
+_DAY = 24 * _HOUR
+_WORKLOADS, _RUNS = 3, 5  # of as many days
 _REACH = 12  # months before
 
 
@@ -38,6 +39,9 @@ class MeteredWindow:
     time: int
     energy: int  # microwatts times microseconds
     use: int | None
+    run: str | None
+    workload: str | None  # None: two in one hour
+    start: int
 
     @property
     def power(self) -> int:
@@ -59,12 +63,19 @@ def metered_windows(samples: list[Sample], runs: Runs) -> Iterator[MeteredWindow
         for stretch in _stretches(meters[meter], is_sampled=chip.kind == "xprof"):
             time = sum(end - start for start, end, _ in stretch)
             keys = {sample.run_key for *_, sample in stretch}
-            place = _recorded(chip, keys.pop() if len(keys) == 1 else None, runs)
+            held = _held(chip, keys.pop() if len(keys) == 1 else None, runs)
+            place = _type_and_software(held, runs)
             if time and place:
                 energy = sum(sample.power * (end - start) for start, end, sample in stretch)
                 use = _use(stretch, time, watched[chip.host, chip.device])
                 month = month_of(chip.hour)
-                yield MeteredWindow(month, place, chip.kind, unmetered_share(meter), chip.host, time, energy, use)
+                start = min(sample.start for *_, sample in stretch)
+                named = {window.run for window in held}
+                trained = {runs.workloads.get(run, "") for run in named}
+                yield MeteredWindow(
+                    month, place, chip.kind, unmetered_share(meter), chip.host, time, energy, use,
+                    named.pop() if len(named) == 1 else None, trained.pop() if len(trained) == 1 else None, start,
+                )  # fmt: skip
 
 
 def _stretches(readings: Iterable[Sample], *, is_sampled: bool) -> list[list[tuple[int, int, Sample]]]:
@@ -92,8 +103,8 @@ def _use(stretch: list[tuple[int, int, Sample]], time: int, watched: list[Sample
     return sum(length * use for length, use in lit) // sum(length for length, _ in lit)
 
 
-def _recorded(chip: Chip, run_key: str | None, runs: Runs) -> tuple[str, str] | None:
-    """Type and software by the records of the machine, or of the run that is named; two of either are none."""
+def _held(chip: Chip, run_key: str | None, runs: Runs) -> list[Window]:
+    """What records hold the machine in that hour, or hold for the run that is named."""
     named = runs.of_tag(run_key) if run_key else None
     everything = (window for windows in runs.windows.values() for window in windows)
     if named in {window.run for windows in runs.windows.values() for window in windows}:
@@ -101,7 +112,11 @@ def _recorded(chip: Chip, run_key: str | None, runs: Runs) -> tuple[str, str] | 
     else:
         held = [window for window in runs.windows.get(chip.host, ()) if _counts(window, chip)]
     held = [window for window in held if window.start < chip.hour + _HOUR and window.end > chip.hour]
-    held = [window for window in held if window.run not in runs.ambiguous]
+    return [window for window in held if window.run not in runs.ambiguous]
+
+
+def _type_and_software(held: list[Window], runs: Runs) -> tuple[str, str] | None:
+    """Two of either are none."""
     types = {window.accelerator_type for window in held} - {None}
     software = {runs.software.get(window.run, "") for window in held}
     return (types.pop(), software.pop()) if len(types) == len(software) == 1 else None
@@ -121,49 +136,125 @@ def calibrated_watts(samples: list[Sample], runs: Runs) -> dict[tuple[date, str,
             groups[month, *window.type_and_software][window.kind].append(window)
     found = {}
     for key, kinds in groups.items():
-        enough = [
-            (max(each.share for each in windows), -len(windows), kind)
+        candidates = [
+            (watts.confidence != "calibrated", max(each.share for each in windows), -len(windows), kind, watts)
             for kind, windows in kinds.items()
-            if len(windows) >= _WINDOWS
-            and len({each.host for each in windows}) >= _HOSTS
-            and sum(each.time for each in windows) >= _HOUR
+            if sum(each.time for each in windows) >= _HOUR and (watts := _calibrated(key[1], windows))
         ]
-        if enough:
-            share, _, kind = min(enough)
-            found[key] = _calibrated(kinds[kind], share)
+        if candidates:
+            found[key] = min(candidates, key=lambda each: each[:4])[4]
     return found
 
 
-def _mean(windows: list[MeteredWindow]) -> int | None:
-    return sum(each.energy for each in windows) // sum(each.time for each in windows) if windows else None
+def _calibrated(accelerator_type: str, windows: list[MeteredWindow]) -> Calibrated | None:
+    """None where it is refused."""
+    known = [each for each in windows if each.use is not None]
+    busy = [each for each in known if each.use >= 900_000]
+    by_workload = _by_workload(busy, _at_half_of_the_time)
+    full = _middle(by_workload)
+    if not full or _apart(by_workload):
+        return None
+    share = max(each.share for each in windows)
+    with_rails = lambda power: None if power is None else power * (2 * FULL + int(share * FULL)) // (2 * FULL)  # noqa: E731
+    if not _within_band(accelerator_type, with_rails(full)):
+        return None
+    runs = {each.run for each in busy} - {None}
+    days = {each.start // _DAY for each in busy if each.run is not None}
+    is_promised = len(by_workload) >= _WORKLOADS
+    if not is_promised and (len(runs) < _RUNS or len(days) < _RUNS):
+        return None
+    idle_hosts = _by_workload([each for each in known if each.use < 50_000], _at_half_of_the_time)
+    is_busy_alone = len(busy) == len(known)
+    means = _by_workload(known, _mean)
+    idle = with_rails(_middle(idle_hosts))
+    run_half, idle_half = _halves(by_workload, float(share), _count_hosts(by_workload), _count_hosts(idle_hosts))
+    return Calibrated(
+        None if idle is None else _levels(idle, idle_half),
+        _levels(with_rails(full), run_half),
+        None if is_busy_alone else Fraction((with_rails(_middle(means)) + 500) // 1000, 1000),
+        "calibrated" if is_promised else "assumed",
+    )
 
 
-def _calibrated(windows: list[MeteredWindow], share: Fraction) -> Calibrated:
-    busy = [each for each in windows if each.use is not None and each.use >= 900_000]
-    idle = _mean([each for each in windows if each.use is not None and each.use < 50_000])
-    behind = busy or windows
+ByWorkload = dict[str, dict[str, int]]  # workload -> host -> microwatts
+
+
+def _by_workload(windows: list[MeteredWindow], of_host: Callable[[list[MeteredWindow]], int]) -> ByWorkload:
+    groups: dict[tuple[str, str], list[MeteredWindow]] = defaultdict(list)
+    for window in windows:
+        if window.workload is not None:
+            groups[window.workload, window.host].append(window)
+    found: ByWorkload = defaultdict(dict)
+    for (workload, host), theirs in groups.items():
+        found[workload][host] = of_host(theirs)
+    return found
+
+
+def _mean(windows: list[MeteredWindow]) -> int:
+    return sum(each.energy for each in windows) // sum(each.time for each in windows)
+
+
+def _at_half_of_the_time(windows: list[MeteredWindow]) -> int:
+    """The mean of the whole watts at which half of the time is reached."""
     levels: dict[int, list[MeteredWindow]] = defaultdict(list)
-    for window in behind:
+    for window in windows:
         levels[(window.power + FULL // 2) // FULL].append(window)
-    low, high = (_at(levels, len(behind), tenths) for tenths in (1, 9))
-    full = _mean(busy) if busy else high
-    spread = -(-FULL * ((high - low) // 2) // full)
-    below, above = min(max(spread, _LEAST), FULL), max(spread + int(share * FULL), _LEAST)
-
-    def levels_of(power: int) -> dict[str, Fraction]:
-        milliwatts = (power + 500) // 1000
-        ends = (milliwatts * (FULL - below) // FULL, milliwatts, -(-milliwatts * (FULL + above) // FULL))
-        return {level: Fraction(end, 1000) for level, end in zip(LEVELS, ends, strict=True)}
-
-    mean = Fraction((_mean(windows) + 500) // 1000, 1000)
-    return Calibrated(None if idle is None else levels_of(idle), levels_of(full), mean)
-
-
-def _at(levels: dict[int, list[MeteredWindow]], count: int, tenths: int) -> int:
-    """The mean of the whole watts at which so many tenths of the windows are reached."""
-    reached = 0
+    reached, total = 0, sum(each.time for each in windows)
     for watts in sorted(levels):
-        reached += len(levels[watts])
-        if 10 * reached >= tenths * count:
+        reached += sum(each.time for each in levels[watts])
+        if 2 * reached >= total:
             return _mean(levels[watts])
     raise AssertionError("no window")
+
+
+def _median(values: Iterable[int]) -> int:
+    ordered = sorted(values)
+    return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) // 2
+
+
+def _middle(by_workload: ByWorkload) -> int | None:
+    medians = [_median(hosts.values()) for hosts in by_workload.values()]
+    return sum(medians) // len(medians) if medians else None
+
+
+def _apart(by_workload: ByWorkload) -> bool:
+    return any(
+        Fraction(max(hosts.values()) - min(hosts.values()), _median(hosts.values())) > calibration_term("host_range")
+        for hosts in by_workload.values()
+        if _median(hosts.values())
+    )
+
+
+def _count_hosts(by_workload: ByWorkload) -> int:
+    return len({host for hosts in by_workload.values() for host in hosts})
+
+
+def _within_band(accelerator_type: str, power: int) -> bool:
+    catalogue = power_of(accelerator_type)
+    if catalogue is None:
+        return True
+    most = catalogue.full["high"] * calibration_term("full_power")
+    return catalogue.idle["low"] * FULL <= power <= most * FULL
+
+
+def _halves(by_workload: ByWorkload, share: float, hosts: int, idle_hosts: int) -> tuple[int, int]:
+    """Half widths of a run's full power and of idle power, in parts per million."""
+    between, host, meter, z = (
+        float(calibration_term(name)) for name in ("between_workloads", "between_hosts", "meter_error", "normal_quantile")
+    )
+    count, rails = len(by_workload), (share / (2 + share)) ** 2
+    values = [(_median(of_hosts.values()) + 500) // 1000 for of_hosts in by_workload.values()]
+    mean = Fraction(sum(values), count)
+    variance = between**2
+    if count >= _WORKLOADS:
+        variance = (variance + float(sum((value / mean - 1) ** 2 for value in values))) / count
+    t = float(t_two_sided(min(max(count, _WORKLOADS), 40)))
+    run = t**2 * variance * (1 + 1 / count) + z**2 * (meter**2 + host**2 * (1 + 1 / hosts)) + rails
+    idle = z**2 * (meter**2 + host**2 * (1 + 1 / max(idle_hosts, 1))) + rails
+    return math.floor(math.sqrt(run) * FULL + 0.5), math.floor(math.sqrt(idle) * FULL + 0.5)
+
+
+def _levels(power: int, half: int) -> dict[str, Fraction]:
+    milliwatts = (power + 500) // 1000
+    ends = (milliwatts * (FULL - min(half, FULL)) // FULL, milliwatts, -(-milliwatts * (FULL + half) // FULL))
+    return {level: Fraction(end, 1000) for level, end in zip(LEVELS, ends, strict=True)}

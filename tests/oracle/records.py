@@ -54,6 +54,8 @@ class Record:
     holdings: list[tuple[str, int, int, int | None, str | None, int]] = field(default_factory=list)
     attempts: list[tuple[int, int]] = field(default_factory=list)
     sdk_version: str | None = None
+    workload_key: str | None = None
+    model_name: str | None = None
 
     @property
     def shared_names(self) -> set[tuple[str, str]]:
@@ -71,6 +73,7 @@ class Runs:
     windows: dict[str, list[Window]]  # resource -> windows in order of start
     provider_of: dict[str, str] = field(default_factory=dict)  # run -> provider its record names
     software: dict[str, str] = field(default_factory=dict)  # run -> version of its SDK
+    workloads: dict[str, str] = field(default_factory=dict)  # run -> what it trains, else its model
     runs_of_alias: dict[tuple[str, str], set[str]] = field(default_factory=dict)  # of pipelines and workloads
     times: dict[str, tuple[int, int]] = field(default_factory=dict)  # run -> first start and last end on record
     spans: dict[str, list[tuple[int, int]]] = field(default_factory=dict)  # run -> starts and ends of its attempts and nodes
@@ -114,7 +117,8 @@ def _first(*values: int | None) -> int | None:
 
 def _own_record(document: dict) -> Record:
     record = Record(document["training_run_id"], is_own=True, provider_name=document.get("provider_name"))
-    record.sdk_version = document.get("sdk_version")
+    for name in ("sdk_version", "workload_key", "model_name"):
+        setattr(record, name, document.get(name))
     record.aliases = {(alias["system"], alias["id"]) for alias in document.get("aliases") or ()}
     for attempt in document.get("attempts") or ():
         if (begun := _time(attempt.get("started_at"))) is not None:
@@ -222,6 +226,9 @@ def resolve(records: list[Record]) -> Runs:
             runs.provider_of[name] = provider
         if software := next((record.sdk_version for record in by_word if record.sdk_version), None):
             runs.software[name] = software
+        for field_name in ("model_name", "workload_key"):  # the workload takes the place of the model
+            if stated := next((value for record in by_word if (value := getattr(record, field_name))), None):
+                runs.workloads[name] = stated
         for record in group:
             for _, job in (alias for alias in record.aliases if alias[0] in ("sagemaker", "vertex")):
                 runs.run_of_job[job] = name

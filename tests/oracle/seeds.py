@@ -49,17 +49,29 @@ class Power:
 
 @dataclass(frozen=True)
 class Calibrated:
-    """Watts of a chip by what was metered on chips of its type and software; without an idle window idle is not known."""
+    """Watts of a chip by what was metered on chips of its type and software; without an idle window idle is not known, without
+    one that was not busy no mean."""
 
     idle: dict[str, Fraction] | None
     full: dict[str, Fraction]
-    mean: Fraction
+    mean: Fraction | None
+    confidence: str
 
 
 def unmetered_share(meter: str | None) -> Fraction | None:
     """What a meter does not see; both of XProf's see the same."""
     rows = (row for row in _rows("unmetered_rails") if meter and row["meter"].startswith(meter))
     return next((Fraction(row["unmetered_share"]) for row in rows), None)
+
+
+def calibration_term(name: str) -> Fraction:
+    [row] = [row for row in _rows("calibration_terms") if row["term"] == name]
+    return Fraction(row["value"])
+
+
+def t_two_sided(degrees_of_freedom: int) -> Fraction:
+    [row] = [row for row in _rows("t_two_sided") if int(row["degrees_of_freedom"]) == degrees_of_freedom]
+    return Fraction(row["t_975"])
 
 
 def power_of(
@@ -75,10 +87,11 @@ def power_of(
     full = power.full if own_full is not None else metered.full
     stated = _power_of(name, own_idle).idle if own_idle is not None or metered.idle is None else metered.idle
     idle = {level: min(stated[level], full[level]) for level in LEVELS}
-    mean = min(max(metered.mean, idle["mid"]), full["mid"])
-    if own_idle is not None or own_full is not None:
+    if own_idle is None and own_full is None and metered.mean is not None:
+        mean = min(max(metered.mean, idle["mid"]), full["mid"])
+    else:
         mean = idle["mid"] + MEAN_OF_SPAN * (full["mid"] - idle["mid"])
-    return Power(idle, full, mean, power.host, "calibrated" if own_full is None else "user")
+    return Power(idle, full, mean, power.host, metered.confidence if own_full is None else "user")
 
 
 @cache

@@ -304,12 +304,16 @@ create table marts.fct_power_calibration (
     valid_from_month date not null,
     window_count bigint not null,
     host_count bigint not null,
+    run_count bigint not null,
+    workload_count bigint not null,
     chip_hours decimal(38, 9) not null,
     unmetered_share double not null,
     idle_w double,
     mean_w double,
     busy_w double,
     spread_w double,
+    coverage_promised double,
+    refused_reason varchar,
     first_measured_at timestamp not null,
     last_measured_at timestamp not null
 );

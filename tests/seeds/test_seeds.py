@@ -30,6 +30,8 @@ KEYS = {
     "pue": ("provider_name", "region_id", "data_year"),
     "emission_factors": ("factor_id",),
     "t_quantiles": ("degrees_of_freedom",),
+    "t_two_sided": ("degrees_of_freedom",),
+    "calibration_terms": ("term",),
     "dim_datapoints": ("framework", "datapoint_id"),
     "vendor_claims": ("claim_id",),
     "article_figures": ("figure_id",),
@@ -78,7 +80,9 @@ def test_every_row_has_a_source_a_date_and_a_confidence(seed: str) -> None:
     for row in rows(seed):
         assert row["source"].strip(), row
         assert date.fromisoformat(row["source_date"]), row
-        assert row["confidence"] in {"high", "medium", "low"} | ({"assumed"} if seed == "pue" else set()), row
+        assert row["confidence"] in {"high", "medium", "low"} | (
+            {"assumed"} if seed in ("pue", "calibration_terms") else set()
+        ), row
 
 
 @pytest.mark.parametrize("seed", KEYS)

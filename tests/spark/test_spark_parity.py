@@ -94,7 +94,7 @@ def test_every_published_table_has_the_digest_of_duckdb(homes: Homes) -> None:
         tables = connection.execute(found).fetchall()
     # two runs a cloud are no pairs of a workload with list prices, nobody states what a port costs, nothing was published before
     empty = {"fct_run_conflicts", "fct_restatements", "dim_porting_costs", "rpt_purchase_options"}
-    empty |= {"rpt_break_even", "rpt_break_even_emissions", "fct_power_calibration"}  # twenty windows of chips are not there
+    empty |= {"rpt_break_even", "rpt_break_even_emissions", "fct_power_calibration"}  # an hour of metered chips is not there
     empty |= {name for name, _ in tables if name.startswith(("rpt_comparison_", "rpt_trainium_"))}
     assert {name for name, rows in tables if not rows} <= empty
 

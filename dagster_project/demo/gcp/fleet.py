@@ -29,7 +29,7 @@ from dagster_project.demo.gcp.account import (
 from dagster_project.demo.organisation import (
     ALIGN,
     BERT,
-    CAPTION,
+    CAPTIONS,
     EMBED,
     LLAMA,
     MOE,
@@ -170,9 +170,9 @@ ATTEMPTS = (
     ("reward-tuner-3b", TUNE, "succeeded", "2026-09-04T13:40:02.250", "2026-09-11T19:48:59", "v5p-tuning-3", 4),
     ("moe-tpu-ablation", ABLATION, "failed", "2026-06-10T12:08:31", "2026-06-11T03:50:12", "v5p-ablation", 8),
     ("moe-tpu-ablation", ABLATION, "succeeded", "2026-06-11T04:31:40", "2026-06-13T20:21:18", "v5p-ablation", 8),
-    ("caption-tpu-1", CAPTION, "succeeded", "2026-09-07T08:05:20", "2026-09-07T11:14:10", "caption-v5e-1", 8),
-    ("caption-tpu-2", CAPTION, "succeeded", "2026-09-08T08:05:20", "2026-09-08T11:14:10", "caption-v5e-2", 8),
-    ("caption-tpu-3", CAPTION, "succeeded", "2026-09-09T08:05:20", "2026-09-09T11:14:10", "caption-v5e-3", 8),
+    ("caption-tpu-1", CAPTIONS[0], "succeeded", "2026-09-07T08:05:20", "2026-09-07T11:14:10", "caption-v5e-1", 8),
+    ("caption-tpu-2", CAPTIONS[1], "succeeded", "2026-09-08T08:05:20", "2026-09-08T11:14:10", "caption-v5e-2", 8),
+    ("caption-tpu-3", CAPTIONS[2], "succeeded", "2026-09-09T08:05:20", "2026-09-09T11:14:10", "caption-v5e-3", 8),
     # side by side, handed over within the hour, and still running
     ("detr-tpu-01", DETR, "succeeded", "2026-05-12T10:07:12", "2026-05-15T07:21:40", "gke-sweep-v5e-1", 4),
     ("detr-tpu-02", DETR, "succeeded", "2026-05-12T10:07:12", "2026-05-15T04:18:05", "gke-sweep-v5e-1", 4),

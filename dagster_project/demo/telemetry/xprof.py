@@ -13,7 +13,7 @@ from pathlib import Path
 from dagster_project.demo.clock import HOUR, MICRO
 from dagster_project.demo.files import put
 from dagster_project.demo.gcp.fleet import nodes_of
-from dagster_project.demo.organisation import CAPTION, RANK_ON, SOFTWARE
+from dagster_project.demo.organisation import CAPTIONS, RANK_ON, SOFTWARE
 from dagster_project.demo.simulation import Hold, Run, World
 from dagster_project.demo.telemetry.observed import chips_of
 from dagster_project.demo.telemetry.power import Metered
@@ -21,7 +21,9 @@ from dagster_project.demo.telemetry.power import Metered
 SAMPLES, SPACING = 20, 15  # of a session, seconds apart
 RAILS = {1: "VDD Core SPI Sampler Power Meter (W)", 2: "HBM SPI Sampler Power Meter (W)"}
 # about the mean watts of the two rails of a slice's first chip, invented; every further one draws two more
-WATTS = {RANK_ON.workload_key: (89, 36), CAPTION.workload_key: (101, 44)}
+WATTS = {RANK_ON.workload_key: (89, 36)} | {
+    each.workload_key: watts for each, watts in zip(CAPTIONS, ((101, 44), (94, 41), (109, 46)), strict=True)
+}
 DEVICES = {"v4": "TPU v4", "v5e": "TPU v5 lite"}
 POWER, TYPE, STARTED, STOPPED, VERSION = 1, 2, 3, 4, 5
 STATS = {POWER: "power", TYPE: "device_type_string", STARTED: "profile_start_time", STOPPED: "profile_stop_time"}

@@ -1,5 +1,9 @@
 {{ config(materialized='by_month') }}
 {%- set key = 'accelerator_type, sdk_version, source_kind' %}
+{%- set place = 'usage_month, ' ~ key ~ ', window_class, workload, host' %}
+{#- whole milliwatts, so that squares have room -#}
+{%- set workload_mw = int_div('cast(workload_uw + 500 as decimal(38, 0))', 'cast(1000 as decimal(38, 0))') %}
+{%- set terms = ['between_workloads', 'between_hosts', 'meter_error', 'host_range', 'full_power', 'normal_quantile'] %}
 
 with months as (
     select usage_month from ({{ months_to_build() }}) as months_to_build
@@ -21,6 +25,8 @@ levels_of_month as (
         usage_month as measured_month,
         {{ key }},
         window_class,
+        workload,
+        host,
         {{ int_div('cast(mean_uw + 500000 as decimal(38, 0))', 'cast(1000000 as decimal(38, 0))') }} as watts,
         count(*) as window_count,
         sum(metered_us) as metered_us,
@@ -32,15 +38,13 @@ levels_of_month as (
     group by all
 ),
 
-hosts_of_month as (
-    select distinct usage_month as measured_month, {{ key }}, host from {{ ref('int_power_windows') }}
-),
-
 levels as (
     select
         months_in_reach.usage_month,
         {{ key }},
         levels.window_class,
+        levels.workload,
+        levels.host,
         levels.watts,
         cast(sum(levels.window_count) as decimal(38, 0)) as window_count,
         cast(sum(levels.metered_us) as decimal(38, 0)) as metered_us,
@@ -53,84 +57,232 @@ levels as (
     group by all
 ),
 
-hosts as (
-    select months_in_reach.usage_month, {{ key }}, count(distinct hosts.host) as host_count
-    from months_in_reach
-    inner join hosts_of_month as hosts using (measured_month)
-    group by all
-),
-
 totals as (
     select
         usage_month,
         {{ key }},
-        cast(sum(window_count) as decimal(38, 0)) as window_count,
+        cast(sum(window_count) as bigint) as window_count,
+        count(distinct host) as host_count,
+        cast(sum(metered_us) as decimal(38, 0)) as metered_us,
         max(unmetered_share) as unmetered_share,
         min(first_us) as first_us,
         max(last_us) as last_us,
-        cast(sum(metered_us) as decimal(38, 0)) as metered_us,
-        cast(sum(metered_uw_us) as decimal(38, 0)) as metered_uw_us
-        {%- for class in ['idle', 'busy'] %},
-        cast(sum(case when window_class = '{{ class }}' then metered_us else 0 end) as decimal(38, 0)) as {{ class }}_us,
-        cast(sum(case when window_class = '{{ class }}' then metered_uw_us else 0 end) as decimal(38, 0)) as {{ class }}_uw_us
-        {%- endfor %}
+        bool_or(window_class in ('idle', 'other')) as is_seen_at_all_use
     from levels
     group by all
 ),
 
--- full power is what busy windows drew; where no window is known to be busy, what nine of ten windows did not exceed
-spread_levels as (
+busy_runs_of_month as (
+    select distinct usage_month as measured_month, {{ key }}, training_run_id, cast({{ timestamp_of('window_from_us') }} as date) as day
+    from {{ ref('int_power_windows') }}
+    where window_class = 'busy' and training_run_id is not null
+),
+
+busy_runs as (
     select
-        usage_month,
+        months_in_reach.usage_month,
         {{ key }},
-        levels.watts,
-        cast(sum(levels.window_count) as decimal(38, 0)) as window_count,
-        {{ int_div('cast(sum(levels.metered_uw_us) as decimal(38, 0))', 'cast(sum(levels.metered_us) as decimal(38, 0))') }}
-            as mean_uw
-    from levels
-    inner join totals using (usage_month, {{ key }})
-    where levels.window_class = 'busy' or totals.busy_us = 0
+        count(distinct runs.training_run_id) as run_count,
+        count(distinct runs.day) as day_count
+    from months_in_reach
+    inner join busy_runs_of_month as runs using (measured_month)
     group by all
 ),
 
 placed_levels as (
     select
         *,
-        sum(window_count) over (partition by usage_month, {{ key }} order by watts) as reached,
-        sum(window_count) over (partition by usage_month, {{ key }}) as total
-    from spread_levels
+        sum(metered_us) over (partition by {{ place }} order by watts) as reached,
+        sum(metered_us) over (partition by {{ place }}) as total
+    from levels
+    where window_class in ('idle', 'busy')
 ),
 
--- the window at the tenth and the ninetieth of a hundred places, by its watts
-deciles as (
+-- a host under a workload: the level at which half of its time is reached; of all use that is known the mean by time
+host_values as (
+    select
+        usage_month, {{ key }}, window_class as figure, workload, host,
+        {{ int_div('metered_uw_us', 'metered_us') }} as host_uw
+    from placed_levels
+    where 2 * reached >= total and 2 * (reached - metered_us) < total and workload is not null
+
+    union all
+
+    select
+        usage_month, {{ key }}, 'mean' as figure, workload, host,
+        {{ int_div('cast(sum(metered_uw_us) as decimal(38, 0))', 'cast(sum(metered_us) as decimal(38, 0))') }} as host_uw
+    from levels
+    where window_class <> 'unknown' and workload is not null
+    group by usage_month, {{ key }}, workload, host
+),
+
+ranked_hosts as (
+    select
+        *,
+        row_number() over (partition by usage_month, {{ key }}, figure, workload order by host_uw, host) as host_rank,
+        count(*) over (partition by usage_month, {{ key }}, figure, workload) as hosts
+    from host_values
+),
+
+-- the median of its hosts
+workload_values as (
     select
         usage_month,
         {{ key }},
-        max(case when 10 * reached >= total and 10 * (reached - window_count) < total then mean_uw end) as first_decile_uw,
-        max(case when 10 * reached >= 9 * total and 10 * (reached - window_count) < 9 * total then mean_uw end) as last_decile_uw
-    from placed_levels
+        figure,
+        workload,
+        {{ int_div(
+            'cast(sum(case when 2 * host_rank between hosts and hosts + 2 then host_uw else 0 end) as decimal(38, 0))',
+            'cast(sum(case when 2 * host_rank between hosts and hosts + 2 then 1 else 0 end) as decimal(38, 0))'
+        ) }} as workload_uw,
+        cast(max(host_uw) - min(host_uw) as decimal(38, 0)) as range_uw
+    from ranked_hosts
     group by all
+),
+
+figures as (
+    select
+        usage_month,
+        {{ key }}
+        {%- for figure in ['idle', 'mean', 'busy'] %}
+        {%- set values = 'case when figure = \'' ~ figure ~ '\' then workload_uw end' %},
+        case when count({{ values }}) > 0 then
+            {{ int_div('cast(sum(' ~ values ~ ') as decimal(38, 0))', 'cast(count(' ~ values ~ ') as decimal(38, 0))') }}
+        end as metered_{{ figure }}_uw
+        {%- endfor %},
+        count(case when figure = 'busy' then 1 end) as workload_count,
+        cast(sum(case when figure = 'busy' then {{ workload_mw }} end) as decimal(38, 0)) as busy_mw,
+        cast(sum(case when figure = 'busy' then cast({{ workload_mw }} * {{ workload_mw }} as decimal(38, 0)) end) as decimal(38, 0))
+            as busy_mw_squares,
+        max(case when figure = 'busy' and workload_uw > 0 then cast(range_uw as double) / cast(workload_uw as double) end)
+            as hosts_apart
+    from workload_values
+    group by all
+),
+
+class_hosts as (
+    select
+        usage_month,
+        {{ key }},
+        nullif(cast(count(distinct case when figure = 'idle' then host end) as double), 0) as idle_hosts,
+        nullif(cast(count(distinct case when figure = 'busy' then host end) as double), 0) as busy_hosts
+    from host_values
+    group by all
+),
+
+terms as (
+    select
+        {%- for term in terms %}
+        cast(max(case when term = '{{ term }}' then value end) as double) as {{ term }}{{ ',' if not loop.last }}
+        {%- endfor %}
+    from {{ ref('calibration_terms') }}
+),
+
+-- what a meter does not see is none of it at the least and all of it at the most
+with_rails as (
+    select
+        totals.*,
+        coalesce(busy_runs.run_count, 0) as run_count,
+        coalesce(busy_runs.day_count, 0) as day_count,
+        coalesce(figures.workload_count, 0) as workload_count,
+        figures.hosts_apart,
+        class_hosts.idle_hosts,
+        class_hosts.busy_hosts,
+        cast(figures.workload_count as double) as workloads,
+        -- squared distances of workloads from their mean, as shares of it
+        cast(cast(
+            cast(figures.workload_count * figures.busy_mw_squares as decimal(38, 0))
+            - cast(figures.busy_mw * figures.busy_mw as decimal(38, 0)) as decimal(38, 0)
+        ) as double) * cast(figures.workload_count as double)
+        / nullif(cast(figures.busy_mw as double) * cast(figures.busy_mw as double), 0)
+            as squared_shares,
+        cast(totals.unmetered_share as double) / (2 + cast(totals.unmetered_share as double)) as rails
+        {%- for figure in ['idle', 'mean', 'busy'] %},
+        {{ int_div(
+            'cast(metered_' ~ figure ~ '_uw * (2000000 + ' ~ to_units('totals.unmetered_share', 6) ~ ') as decimal(38, 0))',
+            'cast(2000000 as decimal(38, 0))'
+        ) }} as {{ figure }}_uw
+        {%- endfor %}
+    from totals
+    left join figures using (usage_month, {{ key }})
+    left join class_hosts using (usage_month, {{ key }})
+    left join busy_runs using (usage_month, {{ key }})
+    -- one chip-hour is the least
+    where totals.metered_us >= 3600000000
+),
+
+-- the seeded difference between workloads counts as one workload more; of fewer than three it is all that is known
+with_spread as (
+    select
+        with_rails.*,
+        terms.*,
+        terms.normal_quantile * terms.normal_quantile as z2,
+        cast(quantiles.t_975 as double) as t,
+        case
+            when with_rails.workload_count >= 3
+                then (terms.between_workloads * terms.between_workloads + with_rails.squared_shares) / with_rails.workloads
+            else terms.between_workloads * terms.between_workloads
+        end as variance
+    from with_rails
+    cross join terms
+    left join {{ ref('t_two_sided') }} as quantiles
+        on least(greatest(with_rails.workload_count, 3), 40) = quantiles.degrees_of_freedom
+),
+
+-- half widths as shares of the middle: of the type's full power, of that of a run on one more host with one more workload, of
+-- the idle power of that host
+halves as (
+    select
+        *,
+        sqrt(
+            t * t * variance / workloads + z2 * (meter_error * meter_error + between_hosts * between_hosts / busy_hosts)
+            + rails * rails
+        ) as busy_half,
+        sqrt(
+            t * t * variance * (1 + 1 / workloads)
+            + z2 * (meter_error * meter_error + between_hosts * between_hosts * (1 + 1 / busy_hosts)) + rails * rails
+        ) as run_half,
+        sqrt(
+            z2 * (meter_error * meter_error + between_hosts * between_hosts * (1 + 1 / idle_hosts)) + rails * rails
+        ) as idle_half
+    from with_spread
+),
+
+judged as (
+    select
+        halves.*,
+        case
+            when halves.busy_uw is null or halves.busy_uw = 0 then 'no_busy_windows'
+            when halves.hosts_apart > halves.host_range then 'hosts_disagree'
+            when
+                cast(halves.busy_uw as double) < cast(power.chip_power_idle_w_low as double) * 1e6
+                or cast(halves.busy_uw as double) > cast(power.chip_power_max_w_high as double) * 1e6 * halves.full_power
+                then 'outside_band'
+            when halves.workload_count < 3 and (halves.run_count < 5 or halves.day_count < 5) then 'too_few_workloads'
+        end as refused_reason
+    from halves
+    left join {{ ref('accelerator_power') }} as power using (accelerator_type)
 )
 
 select
     usage_month,
     {{ key }},
-    cast(totals.window_count as bigint) as window_count,
-    cast(hosts.host_count as bigint) as host_count,
-    totals.metered_us,
-    totals.unmetered_share,
-    case when totals.idle_us > 0 then {{ int_div('totals.idle_uw_us', 'totals.idle_us') }} end as idle_uw,
-    {{ int_div('totals.metered_uw_us', 'totals.metered_us') }} as mean_uw,
-    case
-        when totals.busy_us > 0 then {{ int_div('totals.busy_uw_us', 'totals.busy_us') }}
-        else deciles.last_decile_uw
-    end as busy_uw,
-    {{ int_div('cast(deciles.last_decile_uw - deciles.first_decile_uw as decimal(38, 0))', 'cast(2 as decimal(38, 0))') }}
-        as spread_uw,
-    totals.first_us,
-    totals.last_us
-from totals
-inner join hosts using (usage_month, {{ key }})
-inner join deciles using (usage_month, {{ key }})
--- fewer tell of some chips on some day, not of the type
-where totals.window_count >= 20 and hosts.host_count >= 3 and totals.metered_us >= 3600000000
+    window_count,
+    host_count,
+    run_count,
+    workload_count,
+    metered_us,
+    unmetered_share,
+    idle_uw,
+    -- chips that were metered only while they worked show no mean
+    case when is_seen_at_all_use then mean_uw end as mean_uw,
+    busy_uw,
+    cast(floor(cast(busy_uw as double) * busy_half + 5e-1) as bigint) as spread_uw
+    {%- for half in ['run', 'idle'] %},
+    cast(floor({{ half }}_half * 1e6 + 5e-1) as bigint) as {{ half }}_ppm
+    {%- endfor %},
+    case when refused_reason is null and workload_count >= 3 then cast(0.95 as double) end as coverage_promised,
+    refused_reason,
+    first_us,
+    last_us
+from judged

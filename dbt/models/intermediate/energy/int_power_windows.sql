@@ -2,6 +2,7 @@
 {%- set hour_us = 3600000000 %}
 {%- set device = 'usage_month, source_kind, meter, host, device_index, hour_us' %}
 {%- set in_order = "from_us, to_us, power_uw, coalesce(run_key, '')" %}
+{%- set held = 'holdings.training_run_id, holdings.workload, holdings.accelerator_type, holdings.sdk_version' %}
 {%- set before = 'partition by ' ~ device ~ ' order by ' ~ in_order ~ ' rows between unbounded preceding and 1 preceding' %}
 
 with run_keys as (
@@ -10,6 +11,19 @@ with run_keys as (
 
 run_software as (
     {{ run_software() }}
+),
+
+-- what a run trains: runs that name neither a workload nor a model are together one
+run_workloads as (
+    select
+        training_run_id,
+        coalesce(
+            min_by(workload_key, precedence) filter (where workload_key <> ''),
+            min_by(model_name, precedence) filter (where model_name <> ''),
+            ''
+        ) as workload
+    from {{ ref('int_run_records') }}
+    group by all
 ),
 
 months as (
@@ -106,6 +120,7 @@ holdings as (
         {{ machine_name('holdings.resource_id') }} as machine_name,
         holdings.accelerator_type,
         run_software.sdk_version,
+        run_workloads.workload,
         {{ instant_us('holdings.started_at') }} as held_from_us,
         {{ instant_us('holdings.ended_at') }} as held_to_us,
         case
@@ -113,6 +128,7 @@ holdings as (
         end as open_month
     from {{ ref('int_run_holdings') }} as holdings
     inner join run_software using (training_run_id)
+    inner join run_workloads using (training_run_id)
     where not holdings.is_ambiguous
 ),
 
@@ -124,14 +140,14 @@ places as (
 ),
 
 holders as (
-    select places.usage_month, places.host, places.run_key, places.hour_us, holdings.accelerator_type, holdings.sdk_version
+    select places.usage_month, places.host, places.run_key, places.hour_us, {{ held }}
     from places
     inner join holdings on places.keyed_run_id = holdings.training_run_id
     where holdings.held_from_us < places.hour_us + {{ hour_us }} and holdings.held_to_us > places.hour_us
 
     union all
 
-    select places.usage_month, places.host, places.run_key, places.hour_us, holdings.accelerator_type, holdings.sdk_version
+    select places.usage_month, places.host, places.run_key, places.hour_us, {{ held }}
     from places
     inner join holdings on places.host = holdings.machine_name
     where
@@ -151,7 +167,9 @@ recorded as (
         min(accelerator_type) as accelerator_type,
         coalesce(min(accelerator_type) <> max(accelerator_type), false) as is_mixed_type,
         min(sdk_version) as sdk_version,
-        min(sdk_version) <> max(sdk_version) as is_mixed_software
+        min(sdk_version) <> max(sdk_version) as is_mixed_software,
+        case when min(training_run_id) = max(training_run_id) then min(training_run_id) end as training_run_id,
+        case when min(workload) = max(workload) then min(workload) end as workload
     from holders
     group by all
 ),
@@ -210,6 +228,8 @@ windows_with_use as (
         coalesce(recorded.is_mixed_type, false) as is_mixed_type,
         coalesce(nullif(recorded.sdk_version, ''), windows.sdk_version, '') as software,
         coalesce(recorded.is_mixed_software, false) as is_mixed_software,
+        recorded.training_run_id,
+        case when recorded.usage_month is null then '' else recorded.workload end as workload,
         case
             when windows.stated_ppm is not null then windows.stated_ppm
             when seen.seen_us > 0 then {{ int_div('seen.seen_ppm_us', 'seen.seen_us') }}
@@ -242,6 +262,8 @@ select
     meter,
     unmetered_share,
     host,
+    training_run_id,
+    workload,
     device_index,
     from_us as window_from_us,
     to_us as window_to_us,

@@ -42,7 +42,7 @@ watts as (
         types.provider_name,
         case
             when own.max_power_w is not null then 'user'
-            when calibrated.accelerator_type is not null then 'calibrated'
+            when calibrated.accelerator_type is not null then calibrated.power_confidence
             else power.power_confidence
         end as power_confidence,
         {{ chip_power('idle', 'levels.level') }} as idle_w,
