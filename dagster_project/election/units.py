@@ -18,7 +18,7 @@ from dagster_project.base.code import code_version
 from dagster_project.base.months import first_day, months_back
 from dagster_project.election.election import Election
 from dagster_project.election.months import PayerMonth, payer_months, providers, unit_months
-from dagster_project.election.run_ids import ambiguous_run_ids, linked, normalised_run_id
+from dagster_project.election.run_ids import ambiguous_run_ids, linked, normalised_run_id, second_month
 from dagster_project.election.winners import Elected
 from dagster_project.settings import Rules
 
@@ -170,12 +170,15 @@ DEPENDENCIES: dict[str, Callable[[Inputs, str, str], list[Any]]] = {
 def fingerprints(rules: Rules, election: Election) -> dict[str, str]:
     """One sha256 per unit ('AWS/2026-04'), one for its status ('~status/AWS/2026-04'), one for what every build reads."""
     inputs = Inputs(election)
-    # what every month depends on: code, configuration, ambiguous run ids (a tag in any month may carry one), and which run a name
+    # what every month depends on: code, configuration, ambiguous run ids (a tag in any month may carry one), from when on the
+    # number of a job is no name, and which run a name
     # means that a figure of the organisation's own gives
+    two_clusters_from = second_month(member.contents.controls.run_clusters for member in election.of_fact("runs"))
     base = {
         "code": code_version(),
         "rules": asdict(rules),
-        "ambiguous": _ambiguous(inputs.run_groups),
+        "ambiguous": _ambiguous(inputs.run_groups, two_clusters_from is not None),
+        "two_clusters_from": two_clusters_from,
         "named": [_digest_of(member) for group in inputs.named_groups for member in group],
     }
     units, names = {}, providers(election)
@@ -246,18 +249,23 @@ def _run_groups(election: Election) -> list[list[Elected]]:
     names = []
     for member in members:
         controls = member.contents.controls
-        names.append({*controls.run_ids, *map(normalised_run_id, controls.run_ids), *controls.run_aliases})
+        named = {*controls.run_ids, *controls.run_aliases}
+        # also without what is before it: the number of a job while one cluster is known
+        names.append({*named, *(name.rpartition("/")[2] for name in named), *map(normalised_run_id, controls.run_ids)})
     groups: dict[int, list[Elected]] = {}
     for member, number in zip(members, linked(names), strict=True):
         groups.setdefault(number, []).append(member)
     return list(groups.values())
 
 
-def _ambiguous(groups: list[list[Elected]]) -> list[Any]:
+def _ambiguous(groups: list[list[Elected]], are_numbers_unclear: bool) -> list[Any]:
     """Ambiguous ids with all records that can make or mend the ambiguity."""
     found = []
     for group in groups:
-        ids = ambiguous_run_ids(run for member in group for run in member.contents.controls.run_ids)
+        controls = [member.contents.controls for member in group]
+        ids = ambiguous_run_ids(run for one in controls for run in one.run_ids)
+        if are_numbers_unclear:
+            ids += sorted({run for one in controls for run in one.run_ids if run in one.run_aliases and "/" not in run})
         if ids:
             found.append([ids, [_digest_of(member) for member in group]])
     return found
@@ -266,7 +274,8 @@ def _ambiguous(groups: list[list[Elected]]) -> list[Any]:
 def _names(group: list[Elected]) -> set[str]:
     """The names under which telemetry and figures may mean a run of the group, normalised as SQL does it."""
     controls = [member.contents.controls for member in group]
-    return {normalised_run_id(name) for found in controls for name in (*found.run_ids, *found.run_aliases)}
+    named = {name for found in controls for name in (*found.run_ids, *found.run_aliases)}
+    return {normalised_run_id(name) for name in (*named, *(name.rpartition("/")[2] for name in named))}
 
 
 def _touches(group: list[Elected], month: str, jobs: set[str], keys: set[str]) -> bool:
