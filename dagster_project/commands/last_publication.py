@@ -1,4 +1,5 @@
-"""What `trainledger status` lists of the last publication: telemetry that met no run, unknown TPU SKUs, factors that run out.
+"""What `trainledger status` lists of the last publication: telemetry that met no run, unknown TPU SKUs, factors that run out,
+contradictions.
 
 Nothing is decided here. Where nothing is published, or an older version published it, there is nothing to list.
 """
@@ -38,6 +39,10 @@ _UNKNOWN_SKUS = r"""
     group by all
     order by row_count desc, 1
 """
+# of jobs and meters; whatever else disagrees names its machine or resource in the field
+_CONTRADICTIONS = (
+    "select field, count(*) from marts.fct_run_conflicts where not contains(field, ' ') group by all order by 2 desc, 1"
+)
 _REMEDY = "From then on months have no modelled emissions there; docs/methodology/factors.md describes how to put in a newer one"
 
 
@@ -75,6 +80,11 @@ def telemetry_line(met: TelemetryMet) -> str:
 def unknown_tpu_skus(published_file: Path) -> list[UnknownSku]:
     """Which TPU SKUs of the published bills are unknown, the most frequent first."""
     return [UnknownSku(*row) for row in _rows(published_file, _UNKNOWN_SKUS)]
+
+
+def contradictions(published_file: Path) -> dict[str, int]:
+    """How many rows of fct_run_conflicts there are of each field, the most frequent first."""
+    return dict(_rows(published_file, _CONTRADICTIONS))
 
 
 def expiring_factors(published_file: Path, at: datetime) -> list[str]:

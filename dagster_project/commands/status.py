@@ -15,7 +15,14 @@ import msgspec
 from connectors.layouts.accounting import Counts
 from dagster_project.alerts.state import unsent
 from dagster_project.base.months import CARBON_EXPECTED_AFTER, bill_closed_from, carbon_final_from, month_end, months_between
-from dagster_project.commands.last_publication import TelemetryMet, UnknownSku, expiring_factors, telemetry_met, unknown_tpu_skus
+from dagster_project.commands.last_publication import (
+    TelemetryMet,
+    UnknownSku,
+    contradictions,
+    expiring_factors,
+    telemetry_met,
+    unknown_tpu_skus,
+)
 from dagster_project.election.election import Election, elect
 from dagster_project.election.winners import Elected
 from dagster_project.landing.deriving.contents import BillMonth, Contents, version_order
@@ -75,6 +82,7 @@ class Status:
     unknown_tpu_skus: list[UnknownSku] = field(default_factory=list)  # of the last publication
     late: list[Late] = field(default_factory=list)
     home: Holdings | None = None  # in bytes
+    contradictions: dict[str, int] = field(default_factory=dict)  # field -> rows of fct_run_conflicts of the last publication
 
 
 def read_status(settings: Settings) -> Status:
@@ -88,7 +96,9 @@ def read_status(settings: Settings) -> Status:
     awaited = [source for source in home.sources if source.name not in settings.expected_missing]
     late = late_sources(awaited, home.landing, election.at)
     skus = unknown_tpu_skus(published)
-    return Status(election.at, sources, telemetry_met(published), warnings, skus, late, holdings_of(home))
+    return Status(
+        election.at, sources, telemetry_met(published), warnings, skus, late, holdings_of(home), contradictions(published)
+    )
 
 
 def _partial(sources: list[SourceSettings], election: Election) -> Iterator[str]:
