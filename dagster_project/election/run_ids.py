@@ -19,6 +19,11 @@ def ambiguous_run_ids(recorded: Iterable[str]) -> list[str]:
     return sorted(name for name, found in spellings.items() if len(found) > 1)
 
 
+def spelled(names: Iterable[str]) -> set[str]:
+    """Names as written, and without what is before them: the number of a job while one cluster is known."""
+    return {spelling for name in names for spelling in (name, name.rpartition("/")[2])}
+
+
 def second_month(clusters: Iterable[Mapping[str, str]]) -> str | None:
     """The month from which on two clusters of Slurm are known, by the first month of each; None while there is one."""
     found: dict[str, str] = {}
