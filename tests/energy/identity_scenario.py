@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tests.energy.evidence_scenario import land, own, text_of
@@ -54,7 +54,7 @@ OWN = [
                    "nodes": [{"resource_id": "i-fell", "accelerator_type": "trn1.32xlarge"}]}]),
 ]  # fmt: skip
 LOGS = [
-    {"info": {"run_id": name, "status": "FINISHED", "start_time": (at("08-03", 1) + 600) * 1000, "end_time": at("08-03", 2) * 1000},
+    {"info": {"run_id": name, "status": "FINISHED", "start_time": (at("08-03", 1) + 600) * 1000, "end_time": None},
      "data": {"tags": {"training_run_id": name}}}
     for name in ("fell", "lonely")
 ]  # fmt: skip
@@ -73,4 +73,8 @@ def write(line: Line) -> int:
         line.connection, "delivery_totals", source_name="cur", kind="aws_cur", partition="2026-08", content_hash="h",
         payer_account_id="1", usage_month="2026-08-01", currency="USD", line_count=2, billed_cost="2.6875",
     )  # fmt: skip
-    return 1
+    # a run over the end of July, of which August's bill is not there
+    end = datetime(2026, 7, 31, 23)  # noqa: DTZ001 raw times are UTC without a zone
+    line.run("over-the-end", "AWS", ("i-over", "trn1.2xlarge", 1, end, end + timedelta(hours=2)))
+    line.bill_hour("i-over", "trn1.2xlarge", end)
+    return 2

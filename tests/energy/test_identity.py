@@ -1,4 +1,4 @@
-"""Which run a job is where several clusters count jobs from 1, and what two records of it state otherwise (identity_scenario.py)."""
+"""Which run a job is where several clusters count jobs from 1, and what its records state otherwise (identity_scenario.py)."""
 
 from __future__ import annotations
 
@@ -77,3 +77,12 @@ def test_a_schedulers_name_of_a_chip_is_a_type_with_watts(marts) -> None:
     row = marts.energy("prod-7013", "2026-08-01")
     assert (row["chip_energy_kwh"], row["chip_host_energy_kwh"]) == (8 * D("0.594"), 8 * (D("0.594") + D("0.161")))
     assert row["energy_basis"] == "time_model"
+
+
+def test_a_run_over_the_end_of_a_month_keeps_its_region_and_pue_until_the_second_bill_is_there(marts) -> None:
+    """An hour on each side of midnight, of one machine: the same energy and the same emissions."""
+    first, second = (marts.energy("over-the-end", month) for month in ("2026-07-01", "2026-08-01"))
+    assert first["facility_energy_kwh"] == second["facility_energy_kwh"] > 0
+    assert (first["pue_ratio"], first["pue_source"]) == (second["pue_ratio"], second["pue_source"])
+    places = [marts.modelled("over-the-end", month)["region_id"] for month in ("2026-07-01", "2026-08-01")]
+    assert places == ["us-east-1", "us-east-1"]
