@@ -159,7 +159,8 @@ def _slurm_record(job: dict) -> Record:
     record = Record(names[0], is_own=False, aliases={(jobs.SLURM, name) for name in names})
     start, end = _time(job["time"]["start"]), _time(job["time"]["end"] or None)
     record.attempts.append((start, _first(end, STILL_HELD)))
-    kind, chips = jobs.chips_of(job)
+    named, chips = jobs.chips_of(job)
+    kind, _ = spellings.read(named, 1)
     record.holdings += [(node, start, _first(end, STILL_HELD), chips, kind, 1) for node in jobs.machines_of(job)]
     return record
 
