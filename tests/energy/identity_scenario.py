@@ -76,5 +76,5 @@ def write(line: Line) -> int:
     # a run over the end of July, of which August's bill is not there
     end = datetime(2026, 7, 31, 23)  # noqa: DTZ001 raw times are UTC without a zone
     line.run("over-the-end", "AWS", ("i-over", "trn1.2xlarge", 1, end, end + timedelta(hours=2)))
-    line.bill_hour("i-over", "trn1.2xlarge", end)
+    line.bill_hour("i-over", "trn1.2xlarge", end, account="3")
     return 2
