@@ -2,7 +2,12 @@
 
 -- other names of a run in the months of its records: the id of a record that was joined to it, and the number of its job
 with recorded_runs as (
-    select distinct recorded.usage_month, records.training_run_id, records.record_system, records.recorded_id, records.record_run_id,
+    select distinct
+        recorded.usage_month,
+        training_run_id,
+        records.record_system,
+        records.recorded_id,
+        records.record_run_id,
         records.has_one_cluster
     from {{ ref('int_recorded_months') }} as recorded
     inner join {{ ref('int_run_records') }} as records using (training_run_id)
@@ -10,16 +15,20 @@ with recorded_runs as (
 ),
 
 other_names as (
-    select usage_month, name, min(training_run_id) as named_run_id, bool_or(is_unclear) or min(training_run_id) <> max(training_run_id) as is_unclear
+    select
+        usage_month,
+        name,
+        min(training_run_id) as named_run_id,
+        bool_or(is_unclear) or min(training_run_id) <> max(training_run_id) as is_unclear
     from (
         select usage_month, record_run_id as name, training_run_id, false as is_unclear
         from recorded_runs
         union all
         select
-            usage_month,
+            recorded_runs.usage_month,
             {{ normalised_run_id(replace_all('aliases.alias_id', '^.*/', '')) }} as name,
-            training_run_id,
-            not has_one_cluster as is_unclear
+            recorded_runs.training_run_id,
+            not recorded_runs.has_one_cluster as is_unclear
         from recorded_runs
         inner join {{ ref('stg_training_runs__aliases') }} as aliases using (record_system, recorded_id)
         where aliases.alias_system = 'slurm'
@@ -47,7 +56,10 @@ runs as (
 charges as (
     select
         named_charges.*,
-        case when runs.written_run_id is null then coalesce(other_names.named_run_id, written_run_id) else written_run_id end as tag_run_id,
+        case
+            when runs.written_run_id is null then coalesce(other_names.named_run_id, written_run_id)
+            else written_run_id
+        end as tag_run_id,
         coalesce(runs.is_ambiguous, false) or (coalesce(other_names.is_unclear, false) and not coalesce(runs.is_named, false))
             as is_tag_ambiguous
     from named_charges

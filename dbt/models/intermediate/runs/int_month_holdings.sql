@@ -10,7 +10,7 @@ with holdings as (
     where {{ in_build_months() }}
 ),
 
--- a run inside another has its chips, and the other has the rest: both at once would hold the machine twice, and each have half of it
+-- a run inside another has its chips, and the other the rest: both at once would hold the machine twice, and each have half of it
 inner_runs as (
     select distinct training_run_id, parent_run_id
     from {{ ref('int_run_records') }}
@@ -30,11 +30,15 @@ inner_holdings as (
     where not holdings.is_ambiguous and holdings.held_to is not null and holdings.resource_id is not null
 ),
 
+parents as (
+    select distinct usage_month, resource_id, training_run_id, true as is_outer
+    from inner_holdings
+),
+
 outer_holdings as (
     select holdings.*
     from holdings
-    inner join (select distinct usage_month, resource_id, training_run_id from inner_holdings) as parents
-        using (usage_month, resource_id, training_run_id)
+    inner join parents using (usage_month, resource_id, training_run_id)
     where holdings.held_to is not null
 ),
 
@@ -89,8 +93,7 @@ select
     holdings.held_from,
     holdings.held_to
 from holdings
-left join (select distinct usage_month, resource_id, training_run_id, true as is_outer from inner_holdings) as parents
-    using (usage_month, resource_id, training_run_id)
+left join parents using (usage_month, resource_id, training_run_id)
 where parents.is_outer is null or holdings.held_to is null
 
 union all

@@ -109,20 +109,37 @@ shared_names as (
 ),
 
 statements as (
-    select training_run_id, kind, 'state' as field, state as value, cast(null as string) as compared, cast(null as bigint) as number from times
-    union all
-    select training_run_id, kind, 'started_at' as field, cast({{ timestamp_of('from_us') }} as string) as value, null as compared, from_us as number
+    select
+        training_run_id,
+        kind,
+        'state' as field,
+        state as value,
+        cast(null as string) as compared,
+        cast(null as bigint) as number
     from times
     union all
-    select training_run_id, kind, 'ended_at' as field, cast({{ timestamp_of('to_us') }} as string) as value, null as compared, to_us as number
+    select
+        training_run_id, kind, 'started_at' as field, cast({{ timestamp_of('from_us') }} as string) as value, null as compared,
+        from_us as number
     from times
     union all
-    select training_run_id, kind, 'machines' as field, cast(machine_count as string) as value, names as compared, machine_count as number
+    select
+        training_run_id, kind, 'ended_at' as field, cast({{ timestamp_of('to_us') }} as string) as value, null as compared,
+        to_us as number
+    from times
+    union all
+    select
+        training_run_id, kind, 'machines' as field, cast(machine_count as string) as value, names as compared,
+        machine_count as number
     from machine_counts
     union all
-    select training_run_id, kind, 'chips' as field, cast(chip_count as string) as value, null as compared, chip_count as number from chips
+    select
+        training_run_id, kind, 'chips' as field, cast(chip_count as string) as value, null as compared, chip_count as number
+    from chips
     union all
-    select training_run_id, kind, 'accelerator_type' as field, accelerator_types as value, chip_name as compared, chip_only as number from types
+    select
+        training_run_id, kind, 'accelerator_type' as field, accelerator_types as value, chip_name as compared, chip_only as number
+    from types
 ),
 
 -- the first kind that states a thing is chosen
@@ -131,7 +148,7 @@ ranked as (
         statements.*,
         evidence.systems,
         chips.chip_count,
-        row_number() over (partition by training_run_id, field order by kind) as field_rank
+        row_number() over (partition by training_run_id, statements.field order by kind) as field_rank
     from statements
     inner join evidence using (training_run_id, kind)
     left join chips using (training_run_id, kind)
@@ -153,9 +170,13 @@ pairs as (
         case
             -- a log begins and ends within its job
             when field = 'started_at'
-                then chosen.number - other.number > {{ minute }} or (other.number - chosen.number > {{ minute }} and other.kind < '4')
+                then
+                    chosen.number - other.number > {{ minute }}
+                    or (other.number - chosen.number > {{ minute }} and other.kind < '4')
             when field = 'ended_at'
-                then other.number - chosen.number > {{ minute }} or (chosen.number - other.number > {{ minute }} and other.kind < '4')
+                then
+                    other.number - chosen.number > {{ minute }}
+                    or (chosen.number - other.number > {{ minute }} and other.kind < '4')
             -- a slice may be recorded as one machine with all its chips
             when field = 'machines'
                 then

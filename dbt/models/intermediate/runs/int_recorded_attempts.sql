@@ -33,8 +33,10 @@ recorded as (
         -- another system's attempt is reported again whenever the system is asked. Of managed jobs the first is always called 1
         case when record_system in ('sagemaker', 'vertex') then attempts.started_at end as attempt_start,
         attempts.attempt_id,
-        coalesce({{ attempt_name('record_system', 'attempts.attempt_id') }}, case when record_system <> 'run_json' then attempts.attempt_id end)
-            as attempt_name,
+        coalesce(
+            {{ attempt_name('record_system', 'attempts.attempt_id') }},
+            case when record_system <> 'run_json' then attempts.attempt_id end
+        ) as attempt_name,
         machines.machine,
         attempts.state,
         attempts.started_at,

@@ -42,8 +42,10 @@ stated_nodes as (
         records.system_rank,
         record_run_id,
         -- a file of one machine is a recorder's
-        case when count(*) over (partition by record_system, record_run_id, own_file) = 1 then {{ attempt_name('record_system', 'attempt_id') }} end
-            as attempt_name,
+        case
+            when count(*) over (partition by record_system, record_run_id, own_file) = 1
+                then {{ attempt_name('record_system', 'attempt_id') }}
+        end as attempt_name,
         nodes.resource_id,
         nodes.accelerator_type,
         nodes.chips,
@@ -94,8 +96,8 @@ machine_nodes as (
     union all
 
     select
-        training_run_id, is_ambiguous, record_system, is_managed_job, system_rank, resource_id, accelerator_type, chips, node_count,
-        started_at, ended_at
+        training_run_id, is_ambiguous, record_system, is_managed_job, system_rank, resource_id, accelerator_type, chips,
+        node_count, started_at, ended_at
     from stated_nodes
     where attempt_name is null
 )

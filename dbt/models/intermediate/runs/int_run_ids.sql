@@ -23,16 +23,20 @@ begun as (
 ids as (
     select distinct
         record_system,
-        recorded_id,
+        runs.recorded_id,
         record_run_id,
         coalesce(begun.first_month < second_clusters.second_month, second_clusters.second_month is null) as has_one_cluster
-    from {{ ref('stg_training_runs__runs') }}
+    from {{ ref('stg_training_runs__runs') }} as runs
     left join begun using (record_system, record_run_id)
     cross join second_clusters
 ),
 
 numbered as (
-    select distinct record_system, recorded_id, {{ replace_all('alias_id', '^.*/', '') }} as job_number, alias_id not like '%/%' as is_bare
+    select distinct
+        record_system,
+        recorded_id,
+        {{ replace_all('alias_id', '^.*/', '') }} as job_number,
+        alias_id not like '%/%' as is_bare
     from {{ ref('stg_training_runs__aliases') }}
     where alias_system = 'slurm' and alias_id = recorded_id
 )

@@ -24,8 +24,8 @@ records as (
         names.is_numbered,
         names.is_number_unclear,
         -- row 2 before row 10, also as text
-        system_rank || '|' || source_name || '|' || source_object || '|'
-        || lpad(cast(row_number as string), 19, '0') as precedence
+        ranked_records.system_rank || '|' || ranked_records.source_name || '|' || ranked_records.source_object || '|'
+        || lpad(cast(ranked_records.row_number as string), 19, '0') as precedence
     from ranked_records
     inner join {{ ref('int_run_ids') }} as names using (record_system, recorded_id)
 ),
@@ -37,8 +37,8 @@ ids as (
 ),
 
 -- names under which a record may be meant. Of a workload in Kubernetes its namespace and name, or the name alone; a record of
--- our own may put the cluster before them. The number of a job of Slurm is a name while one cluster is known. A pipeline has several
--- runs: the value of its label is no run's name
+-- our own may put the cluster before them. The number of a job of Slurm is a name while one cluster is known. A pipeline has
+-- several runs: the value of its label is no run's name
 aliases as (
     select distinct
         record_system,
@@ -164,7 +164,8 @@ spellings as (
 outer_runs as (
     select
         recorded_parent_id,
-        coalesce(min(case when training_run_id = recorded_parent_id then training_run_id end), min(training_run_id)) as parent_run_id
+        coalesce(min(case when training_run_id = recorded_parent_id then training_run_id end), min(training_run_id))
+            as parent_run_id
     from (
         select record_run_id as recorded_parent_id, training_run_id from records_of_runs
         union
@@ -175,7 +176,8 @@ outer_runs as (
 
 select
     records_of_runs.*,
-    nullif(coalesce(outer_runs.parent_run_id, records_of_runs.recorded_parent_id), records_of_runs.training_run_id) as parent_run_id,
+    nullif(coalesce(outer_runs.parent_run_id, records_of_runs.recorded_parent_id), records_of_runs.training_run_id)
+        as parent_run_id,
     coalesce(spellings.is_ambiguous, false) as is_ambiguous,
     row_number() over (partition by records_of_runs.training_run_id order by records_of_runs.precedence) as record_rank
 from records_of_runs

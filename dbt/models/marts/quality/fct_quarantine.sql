@@ -149,8 +149,8 @@ select
     'aliases' as column_name,
     aliases.alias_id as value,
     'ambiguous_run_id' as reason,
-    'several clusters of Slurm count jobs; give the cluster, as in cluster/' || aliases.alias_id || ', until then the job is a run of its own'
-        as remedy
+    'several clusters of Slurm count jobs; give the cluster, as in cluster/' || aliases.alias_id
+    || ', until then the job is a run of its own' as remedy
 from {{ ref('int_run_records') }} as records
 inner join {{ ref('stg_training_runs__aliases') }} as aliases using (record_system, recorded_id)
 where
