@@ -1,7 +1,8 @@
 """What an accelerator is called, whoever names it: the one normaliser, and the only list of AWS families in Python.
 
 Bills, run records and telemetry must mean one type by one name: `ml.trn1.32xlarge` is trn1.32xlarge, `ct6e-standard-8t` is v6e,
-`NVIDIA_H100_80GB` is nvidia-h100-80gb.
+`NVIDIA_H100_80GB` is nvidia-h100-80gb, which is Google's name of it; `gpu:h100` of Slurm and `NVIDIA H100 80GB HBM3` of NVIDIA's
+driver are h100, in whosever machine.
 An unknown name keeps its own spelling. The SQL of the ledger decides by the same expression of families
 (dbt/models/intermediate/costs/int_aws_lines.sql); a test compares them.
 """
@@ -21,13 +22,28 @@ _AWS = re.compile(rf"(?:{AWS_FAMILIES})[0-9a-z-]*\.[0-9a-z-]+", re.I)
 _GPU_MACHINE = re.compile(r"([a-z]\d{1,2}[a-z]?-[a-z]+gpu-\d{1,3}g)(-[a-z]+)?")
 # NVIDIA_H100_80GB of Vertex AI is nvidia-h100-80gb of Compute Engine and of GKE's node label
 _GPU = re.compile(r"nvidia(-[a-z0-9]+)+")
+_GOOGLES = {
+    "nvidia-tesla-a100",
+    "nvidia-a100-80gb",
+    "nvidia-h100-80gb",
+    "nvidia-h100-mega-80gb",
+    "nvidia-h200-141gb",
+    "nvidia-b200",
+}
+# a chip as schedulers and drivers write it: h100, gpu:h100, nvidia_h100_80gb_hbm3, A100-SXM4-40GB, trainium2. On a PCIe card the
+# same chip draws less: that name means itself
+_CHIP = re.compile(
+    r"(?:gres/)?(?:(?:gpu|neuron|neuron-?device)[:-])?(?:nvidia-)?"
+    r"(?:(a100|h100|h200|b200|l40s|l4|a10g)(?:-(?:sxm\d?|\d{2,3}gb|hbm\d?e?))*|(trainium|inferentia)(\d?))"
+)
+_NEURON = {"trainium": "trn", "inferentia": "inf"}
 
 
 @lru_cache(maxsize=256)
 def accelerator_type_of(name: str | None) -> str | None:
     """The type that a name means; a name of no known shape means itself, an empty one nothing."""
     name = re.sub(r"^ml\.", "", (name or "").strip(), flags=re.I)  # as SageMaker writes the types of EC2
-    return name.lower() if is_aws_accelerator(name) else _gpu_type_of(name) or tpu_type_of(name) or name or None
+    return name.lower() if is_aws_accelerator(name) else _chip_type_of(name) or tpu_type_of(name) or name or None
 
 
 def is_aws_accelerator(instance_type: str) -> bool:
@@ -41,7 +57,10 @@ def gpu_machine_of(name: str | None) -> str | None:
     return match[1] if match else None
 
 
-def _gpu_type_of(name: str) -> str | None:
-    """The type of Google's GPUs that a name means: the machine type, else the accelerator's own name."""
+def _chip_type_of(name: str) -> str | None:
+    """The type that the name of a chip or of Google's GPUs means: the machine type, else the accelerator's own name."""
+    spelled = re.sub(r"[_ ]+", "-", name.strip().lower())
+    if spelled not in _GOOGLES and (match := _CHIP.fullmatch(spelled)):
+        return match[1] or f"{_NEURON[match[2]]}{match[3] or 1}"
     spelled = name.strip().lower().replace("_", "-")
     return gpu_machine_of(spelled) or (spelled if _GPU.fullmatch(spelled) else None)

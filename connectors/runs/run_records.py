@@ -99,7 +99,7 @@ RunRecord = msgspec.defstruct(
     "RunRecord",
     [
         ("training_run_id", str),
-        *((name, str | None, None) for name in ("provider_name", *TEXTS, *_TARGET)),
+        *((name, str | None, None) for name in ("provider_name", "cluster", "parent_run_id", *TEXTS, *_TARGET)),
         *((name, _Number, None) for name in (*COUNTS, *_FIGURES)),
         ("aliases", list[Alias] | None, None),
         ("tags", dict[str, str | int | float | bool | None] | None, None),
@@ -130,8 +130,24 @@ def run_json_rows(document: Document) -> list[Row]:
     attempts = [row for index, attempt in enumerate(record.attempts or ()) for row in _attempt_rows(attempt, index, known)]
     stated = {key: value for key, value in (record.tags or {}).items() if value is not None}
     tags = {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in stated.items()}
-    aliases = [(alias.system, alias.id) for alias in record.aliases or ()]
-    return record_rows("run_json", record.training_run_id, run, [*attempts, *tag_rows(tags)], aliases)
+    cluster = (record.cluster or "").strip()
+    run["cluster_name"] = run["cluster_name"] or cluster or None
+    run["parent_run_id"] = (record.parent_run_id or "").strip() or None
+    aliases = {alias: _alias_in(cluster, alias) for alias in ((one.system, one.id) for one in record.aliases or ())}
+    # a run that is called as its job is: the number is one of its cluster
+    own = record.training_run_id
+    recorded_id = next((name for (_, stated), (_, name) in aliases.items() if stated == own), own)
+    return record_rows("run_json", recorded_id, run, [*attempts, *tag_rows(tags)], aliases.values())
+
+
+def number_in(cluster: str, number: str) -> str:
+    """The name of a job of Slurm: every cluster counts from 1, so its number alone may be that of several."""
+    return f"{cluster}/{number}" if cluster and "/" not in number else number
+
+
+def _alias_in(cluster: str, alias: tuple[str, str]) -> tuple[str, str]:
+    system, name = alias
+    return alias if system.lower() != "slurm" else (system, number_in(cluster, name))
 
 
 def state_of(word: str | None) -> str:

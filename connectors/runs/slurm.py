@@ -1,7 +1,8 @@
 """Slurm's accounting as run records: `sacct --json` of all parsers (numbers, and {set, infinite, number}) and `sacct -P`.
 
 A file holds many jobs. A task of an array is a run; the parts of a heterogeneous job are one run; a job that was queued again is
-one run of several attempts. The run's id is the one that its comment names (`training_run_id=...`), else the job's number.
+one run of several attempts. The run's id is the one that its comment names (`training_run_id=...`), else the job's number with
+its cluster before it: every cluster counts from 1.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from connectors.formats.costs import spend
 from connectors.runs.fields import first, inner, last, listed, moment, text
 from connectors.runs.forms import grouped
 from connectors.runs.host_lists import hosts_of
-from connectors.runs.run_records import Document, RecordError, Row, in_order, record_rows, state_of
+from connectors.runs.run_records import Document, RecordError, Row, in_order, number_in, record_rows, state_of
 from connectors.runs.slurm_energy import TOGETHER, Step, joules_of, readings_of
 
 SYSTEM = "slurm"
@@ -63,14 +64,16 @@ def slurm_rows(jobs: list[Document], _: str = "") -> list[Row]:
     job = jobs[0]
     name = _job_name(job)
     match = _RUN.search(_comment(job))
+    cluster = _word(job, "cluster")
     numbers = dict.fromkeys([name, *(str(_whole(job.get("job_id"), "job_id")) for job in jobs)])
+    names = [number_in(cluster, number) for number in numbers]
     run = {
         "team": _word(job, "account") or _word(inner(job, "association"), "account"),
         "workload_key": _word(inner(job, "wckey"), "wckey").lstrip("*") or None,
-        "cluster_name": _word(job, "cluster") or None,
+        "cluster_name": cluster or None,
     }
     rows = (row for attempt_id, parts in _attempts(jobs) for row in _attempt_rows(attempt_id, parts))
-    return record_rows(SYSTEM, match[1] if match else name, run, rows, [(SYSTEM, number) for number in numbers])
+    return record_rows(SYSTEM, match[1] if match else names[0], run, rows, [(SYSTEM, name) for name in names])
 
 
 def _attempts(jobs: list[Document]) -> Iterator[tuple[str, list[Document]]]:

@@ -43,6 +43,7 @@ from connectors.runs.xprof_environment import environment_rows, is_environment
 from connectors.stores import ObjectStore
 
 KIND = "training_runs"
+LOGS = ("mlflow", "ray")  # forms without machines
 
 # the first that recognises a document reads it; a file named *.run.json is our own whatever it holds
 RUN_JSON = Form("run_json", has("training_run_id"), of_one(run_json_rows))
@@ -71,7 +72,7 @@ SCHEMA = Schema(
     columns=(
         # run, alias, attempt, node, tag, reading or progress: which of the columns below the row fills
         *(required(name, Text, filled=True) for name in ("part", "record_system", "recorded_id")),
-        *optional("provider_name workload_key pair_key model_name framework team", Text),
+        *optional("provider_name workload_key pair_key model_name framework team parent_run_id", Text),
         *optional("framework_version sdk_name sdk_version driver_version runtime_version cluster_name slice_name", Text),
         *optional("tokens useful_tokens steps", BigInt),
         *optional("model_flops target_value final_value", Number),
@@ -139,8 +140,10 @@ def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri:
     target = folder / "runs.parquet"
     _write(rows, target)
     remarks = [_refusal(error, info.key, uri) for error in refused]
-    # such a file is taken, but no machine's cost can ever be its runs' own; logs name no machine by their nature
-    if not any(row["part"] in ("node", "progress", "reading") for row in rows):
+    # such a file is taken, but no machine's cost can ever be its runs' own; logs name no machine by their nature, and
+    # whether another record of the same run names some is known in SQL
+    is_log = all(row["record_system"] in LOGS for row in rows)
+    if not is_log and not any(row["part"] in ("node", "progress", "reading") for row in rows):
         remarks.append(_without_node(uri))
     return Converted((Part(target, info.key),), len(rows), unknown, tuple(refusal_of(delivery, remark) for remark in remarks))
 

@@ -1,4 +1,5 @@
-"""What `status` lists of the last publication: telemetry that met no run, doubted power, unknown TPU SKUs, factors that run out.
+"""What `status` lists of the last publication: telemetry that met no run, doubted power, contradictions about jobs, unknown TPU
+SKUs, factors that run out.
 
 Nothing is decided here. Where nothing is published, or an older version published it, there is nothing to list.
 """
@@ -59,6 +60,14 @@ _CONFLICTS = """
     group by all
     order by field
 """
+# of jobs; whatever else disagrees names its machine or resource in the field, and what meters show is in _DOUBTS
+_CONTRADICTIONS = """
+    select field, count(*)
+    from marts.fct_run_conflicts
+    where not contains(field, ' ') and not list_contains(?, field)
+    group by all
+    order by 2 desc, 1
+"""
 _REMEDY = "From then on months have no modelled emissions there; docs/methodology/factors.md describes how to put in a newer one"
 
 
@@ -106,6 +115,11 @@ def doubted_power(published_file: Path) -> list[str]:
 def unknown_tpu_skus(published_file: Path) -> list[UnknownSku]:
     """Which TPU SKUs of the published bills are unknown, the most frequent first."""
     return [UnknownSku(*row) for row in _rows(published_file, _UNKNOWN_SKUS)]
+
+
+def contradictions(published_file: Path) -> dict[str, int]:
+    """How many rows of fct_run_conflicts about jobs there are of each field, the most frequent first."""
+    return dict(_asked(published_file, lambda connection: connection.execute(_CONTRADICTIONS, [list(_DOUBTS)]).fetchall()))
 
 
 def expiring_factors(published_file: Path, at: datetime) -> list[str]:

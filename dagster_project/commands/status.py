@@ -18,6 +18,7 @@ from dagster_project.base.months import CARBON_EXPECTED_AFTER, bill_closed_from,
 from dagster_project.commands.last_publication import (
     TelemetryMet,
     UnknownSku,
+    contradictions,
     doubted_power,
     expiring_factors,
     telemetry_met,
@@ -82,6 +83,7 @@ class Status:
     unknown_tpu_skus: list[UnknownSku] = field(default_factory=list)  # of the last publication
     late: list[Late] = field(default_factory=list)
     home: Holdings | None = None  # in bytes
+    contradictions: dict[str, int] = field(default_factory=dict)  # field -> rows of fct_run_conflicts of the last publication
 
 
 def read_status(settings: Settings) -> Status:
@@ -96,7 +98,9 @@ def read_status(settings: Settings) -> Status:
     awaited = [source for source in home.sources if source.name not in settings.expected_missing]
     late = late_sources(awaited, home.landing, election.at)
     skus = unknown_tpu_skus(published)
-    return Status(election.at, sources, telemetry_met(published), warnings, skus, late, holdings_of(home))
+    return Status(
+        election.at, sources, telemetry_met(published), warnings, skus, late, holdings_of(home), contradictions(published)
+    )
 
 
 def _partial(sources: list[SourceSettings], election: Election) -> Iterator[str]:

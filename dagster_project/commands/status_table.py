@@ -57,6 +57,9 @@ def _lines(status: Status, earlier: list[str], everything: bool) -> Iterator[tup
         yield from _lines_of(source, earlier, everything)
     if status.telemetry:
         yield "", "telemetry", telemetry_line(status.telemetry)
+    if status.contradictions:
+        counts = ", ".join(f"{count:,} of {name}" for name, count in status.contradictions.items())
+        yield "bold yellow", "contradictions", f"{counts}; fct_run_conflicts has both sides and which one counts"
     for sku in status.unknown_tpu_skus:
         yield "bold yellow", "unknown TPU SKU", f"{sku.sku_description!r} in {sku.row_count:,} rows. {UNKNOWN_SKU}"
     for warning in status.warnings:

@@ -1,7 +1,7 @@
 """How a run id is matched: one rule, in Python for what is decided before dbt runs. dbt's macro states the same."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 LONGEST = 63  # what labels of the other provider allow
 
@@ -17,6 +17,20 @@ def ambiguous_run_ids(recorded: Iterable[str]) -> list[str]:
     for text in recorded:
         spellings.setdefault(normalised_run_id(text), set()).add(text)
     return sorted(name for name, found in spellings.items() if len(found) > 1)
+
+
+def spelled(names: Iterable[str]) -> set[str]:
+    """Names as written, and without what is before them: the number of a job while one cluster is known."""
+    return {spelling for name in names for spelling in (name, name.rpartition("/")[2])}
+
+
+def second_month(clusters: Iterable[Mapping[str, str]]) -> str | None:
+    """The month from which on two clusters of Slurm are known, by the first month of each; None while there is one."""
+    found: dict[str, str] = {}
+    for months in clusters:
+        for name, month in months.items():
+            found[name] = min(month, found.get(name, month))
+    return min(sorted(found.values())[1:], default=None)
 
 
 def linked(names: Sequence[Iterable[str]]) -> list[int]:

@@ -18,7 +18,7 @@ from dagster_project.base.code import code_version
 from dagster_project.base.months import first_day, months_back
 from dagster_project.election.election import Election
 from dagster_project.election.months import PayerMonth, payer_months, providers, unit_months
-from dagster_project.election.run_ids import ambiguous_run_ids, linked, normalised_run_id
+from dagster_project.election.run_ids import ambiguous_run_ids, linked, normalised_run_id, second_month, spelled
 from dagster_project.election.winners import Elected
 from dagster_project.settings import Rules
 
@@ -71,6 +71,11 @@ def _bills(inputs: Inputs, provider: str, month: str) -> list[Any]:
         for member in inputs.election.of_fact("bill")
         if member.provider_name == provider and any(total.usage_month == month for total in member.contents.controls.months)
     ]
+
+
+def _places(inputs: Inputs, provider: str, month: str) -> list[Any]:
+    """While a month has no bill, machines are where the bill of the month before has them."""
+    return [] if _bills(inputs, provider, month) else _bills(inputs, provider, months_back(month, 1)[0])
 
 
 def _commitments(inputs: Inputs, provider: str, month: str) -> list[Any]:
@@ -156,6 +161,7 @@ def _status(inputs: Inputs, provider: str, month: str) -> list[Any]:
 
 DEPENDENCIES: dict[str, Callable[[Inputs, str, str], list[Any]]] = {
     "bills": _bills,
+    "places": _places,
     "commitments": _commitments,
     "carbon": _carbon,
     "runs": _runs,
@@ -170,12 +176,14 @@ DEPENDENCIES: dict[str, Callable[[Inputs, str, str], list[Any]]] = {
 def fingerprints(rules: Rules, election: Election) -> dict[str, str]:
     """One sha256 per unit ('AWS/2026-04'), one for its status ('~status/AWS/2026-04'), one for what every build reads."""
     inputs = Inputs(election)
-    # what every month depends on: code, configuration, ambiguous run ids (a tag in any month may carry one), and which run a name
-    # means that a figure of the organisation's own gives
+    # what every month depends on: code, configuration, ambiguous run ids (a tag in any month may carry one), from when on a job's
+    # number is no name, and which run a name means that a figure of the organisation's own gives
+    two_clusters_from = second_month(member.contents.controls.run_clusters for member in election.of_fact("runs"))
     base = {
         "code": code_version(),
         "rules": asdict(rules),
-        "ambiguous": _ambiguous(inputs.run_groups),
+        "ambiguous": _ambiguous(inputs.run_groups, two_clusters_from is not None),
+        "two_clusters_from": two_clusters_from,
         "named": [_digest_of(member) for group in inputs.named_groups for member in group],
     }
     units, names = {}, providers(election)
@@ -244,21 +252,22 @@ def _run_groups(election: Election) -> list[list[Elected]]:
     """Run records that can merge into one run: by recorded or normalised id, or by alias, directly or through others."""
     members = election.of_fact("runs")
     names = []
-    for member in members:
-        controls = member.contents.controls
-        names.append({*controls.run_ids, *map(normalised_run_id, controls.run_ids), *controls.run_aliases})
+    for controls in (member.contents.controls for member in members):
+        names.append({*spelled((*controls.run_ids, *controls.run_aliases)), *map(normalised_run_id, controls.run_ids)})
     groups: dict[int, list[Elected]] = {}
     for member, number in zip(members, linked(names), strict=True):
         groups.setdefault(number, []).append(member)
     return list(groups.values())
 
 
-def _ambiguous(groups: list[list[Elected]]) -> list[Any]:
+def _ambiguous(groups: list[list[Elected]], are_numbers_unclear: bool) -> list[Any]:
     """Ambiguous ids with all records that can make or mend the ambiguity."""
     found = []
     for group in groups:
-        ids = ambiguous_run_ids(run for member in group for run in member.contents.controls.run_ids)
-        if ids:
+        controls = [member.contents.controls for member in group]
+        numbers = {run for one in controls for run in one.run_ids if run in one.run_aliases and "/" not in run}
+        ids = ambiguous_run_ids(run for one in controls for run in one.run_ids)
+        if ids or (numbers and are_numbers_unclear):
             found.append([ids, [_digest_of(member) for member in group]])
     return found
 
@@ -266,7 +275,7 @@ def _ambiguous(groups: list[list[Elected]]) -> list[Any]:
 def _names(group: list[Elected]) -> set[str]:
     """The names under which telemetry and figures may mean a run of the group, normalised as SQL does it."""
     controls = [member.contents.controls for member in group]
-    return {normalised_run_id(name) for found in controls for name in (*found.run_ids, *found.run_aliases)}
+    return {normalised_run_id(name) for found in controls for name in spelled((*found.run_ids, *found.run_aliases))}
 
 
 def _touches(group: list[Elected], month: str, jobs: set[str], keys: set[str]) -> bool:

@@ -22,6 +22,14 @@ from (
 
     union all
 
+    -- people say the number of a job without its cluster; it may lead to several runs
+    select records.training_run_id, aliases.alias_system, regexp_replace(aliases.alias_id, '^.*/', '') as alias_id
+    from build.intermediate.int_run_records as records
+    inner join build.staging.stg_training_runs__aliases as aliases using (record_system, recorded_id)
+    where aliases.alias_system = 'slurm'
+
+    union all
+
     select training_run_id, record_system as alias_system, recorded_id as alias_id
     from build.intermediate.int_run_records
 )

@@ -104,7 +104,12 @@ select run_key, min(training_run_id) as training_run_id
             select {{ normalised_run_id('aliases.alias_id') }} as run_key, records.training_run_id, 3 as name_rank
             from {{ ref('stg_training_runs__aliases') }} as aliases
             inner join {{ ref('int_run_records') }} as records using (record_system, record_run_id)
-            where not records.is_ambiguous
+            where not records.is_ambiguous and (aliases.alias_system <> 'slurm' or aliases.alias_id like '%/%' or records.has_one_cluster)
+            union all
+            select {{ normalised_run_id(replace_all('aliases.alias_id', '^.*/', '')) }} as run_key, records.training_run_id, 3 as name_rank
+            from {{ ref('stg_training_runs__aliases') }} as aliases
+            inner join {{ ref('int_run_records') }} as records using (record_system, record_run_id)
+            where not records.is_ambiguous and aliases.alias_system = 'slurm' and records.has_one_cluster
         ) as names
     ) as ranked_names
     where name_rank = least_rank

@@ -27,12 +27,23 @@ substr({{ replace_all("lower(replace(" ~ x ~ ", 'İ', 'i-'))", '[^a-z0-9_-]', '-
 ({% for mass in mass_names() %}{{ ' or ' if not loop.first }}coalesce({{ mass }} < 0, false){% endfor %})
 {%- endmacro %}
 
+{# Of our own records a number is a place in its file. Any other name is the attempt's, whichever machine has it; one that a recorder made
+   of its start belongs to whatever overlaps it. Null where names are no evidence. #}
+{% macro attempt_name(system, id) -%}
+case
+            when {{ system }} <> 'run_json' then null
+            when translate(coalesce({{ id }}, ''), '0123456789' || chr(39), '') = '' then null
+            when {{ matches(id, '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z$') }} then ''
+            else {{ id }}
+        end
+{%- endmacro %}
+
 {# What records state of a run; the first record that states a field is taken. #}
 {% macro run_fields() -%}
 {{ return([
     'provider_name', 'workload_key', 'pair_key', 'model_name', 'framework', 'team', 'tokens', 'useful_tokens', 'steps', 'model_flops',
     'target_metric', 'target_direction', 'target_value', 'final_value', 'framework_version', 'sdk_name', 'sdk_version', 'driver_version',
-    'runtime_version', 'cluster_name', 'slice_name',
+    'runtime_version', 'cluster_name', 'slice_name', 'parent_run_id',
 ]) }}
 {%- endmacro %}
 

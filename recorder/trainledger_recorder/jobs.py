@@ -51,6 +51,8 @@ def encoded(text: str) -> str:
 
 def _name(environment: Mapping[str, str], variable: str) -> str:
     value = environment.get(variable, "").strip()
+    if variable == "SLURM_JOB_ID" and value and (cluster := environment.get("SLURM_CLUSTER_NAME", "").strip()):
+        return f"{cluster}/{value}"  # every cluster counts from 1
     return value.partition("#")[0] if variable == "AWS_BATCH_JOB_ID" else value  # nodes of a job are <id>#0, <id>#1
 
 
@@ -80,7 +82,7 @@ def _aliases(environment: Mapping[str, str]) -> list[tuple[str, str]]:
     workload = environment.get("JOBSET_NAME") or _kubernetes_job(environment)
     namespace = environment.get("POD_NAMESPACE")
     known = (
-        ("slurm", environment.get("SLURM_JOB_ID")),
+        ("slurm", _name(environment, "SLURM_JOB_ID")),
         ("sagemaker", environment.get("TRAINING_JOB_ARN")),
         ("batch", _name(environment, "AWS_BATCH_JOB_ID")),
         ("kubernetes", f"{namespace}/{workload}" if namespace and workload else workload),

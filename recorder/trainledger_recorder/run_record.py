@@ -21,7 +21,7 @@ from trainledger_recorder.times import parsed, stamp
 
 # fields of the record that the recorder does not fill itself; trainledger refuses a whole record for one wrong value
 VERSIONS = ("framework_version", "sdk_name", "sdk_version", "driver_version", "runtime_version", "cluster_name", "slice_name")
-NAMES = ("provider_name", "workload_key", "pair_key", "model_name", "framework", *VERSIONS, "team")
+NAMES = ("provider_name", "parent_run_id", "workload_key", "pair_key", "model_name", "framework", *VERSIONS, "team")
 TEXTS = (*NAMES, "target_metric", "target_direction")
 COUNTS = ("tokens", "useful_tokens", "steps")
 NUMBERS = (*COUNTS, "model_flops", "target_value", "final_value")

@@ -30,7 +30,11 @@ def nodes(*nodes: dict[str, Any]) -> list[tuple[str | None, int | None]]:
         ("TPU_V5_LITEPOD", "v5e"), ("trn2u.48xlarge", "trn2u.48xlarge"), (" Trn1.2xlarge ", "trn1.2xlarge"), ("v5p", "v5p"),
         ("ML.P5.48xlarge", "p5.48xlarge"), ("Wafer 9", "Wafer 9"), ("a2-highgpu-8g", "a2-highgpu-8g"), ("", None), (None, None),
         ("A3-HighGPU-8g", "a3-highgpu-8g"), ("a4-highgpu-8g-lowmem", "a4-highgpu-8g"), ("NVIDIA_H100_80GB", "nvidia-h100-80gb"),
-        ("nvidia-tesla-a100", "nvidia-tesla-a100"), ("NVIDIA H100 80GB HBM3", "NVIDIA H100 80GB HBM3"),
+        ("nvidia-tesla-a100", "nvidia-tesla-a100"), ("NVIDIA H100 80GB HBM3", "h100"), ("nvidia_h100_80gb_hbm3", "h100"),
+        ("gres/gpu:h100", "h100"), ("gpu:h100", "h100"), ("a100", "a100"), ("NVIDIA A100-SXM4-40GB", "a100"), ("b200", "b200"),
+        ("NVIDIA L40S", "l40s"), ("trainium2", "trn2"), ("neuron:Trainium", "trn1"), ("inferentia2", "inf2"),
+        # cards of other watts, and a part of one
+        ("NVIDIA H100 PCIe", "NVIDIA H100 PCIe"), ("NVIDIA_A100_80GB_PCIe_MIG", "nvidia-a100-80gb-pcie-mig"), ("l40", "l40"),
     ],
 )  # fmt: skip
 def test_every_spelling_of_a_type_is_one_and_an_unknown_name_stays_itself(name: str | None, expected: str | None) -> None:

@@ -58,6 +58,16 @@ def changed(path: str, value: Any, record: dict[str, Any] = RECORD) -> dict[str,
     return result
 
 
+def test_numbers_of_jobs_are_those_of_the_records_cluster(tmp_path: Path) -> None:
+    """Also where the run is called as its job is."""
+    record = changed("cluster", "prod") | {"training_run_id": "4711", "parent_run_id": "Pre/1"}
+    record["aliases"] = [{"system": "slurm", "id": "4711"}, {"system": "Slurm", "id": "dev/3"}, {"system": "batch", "id": "9"}]
+    result = read(tmp_path, record)
+    [run] = part(result, "run")
+    assert (run["recorded_id"], run["cluster_name"], run["parent_run_id"]) == ("prod/4711", "prod", "Pre/1")
+    assert [row["alias_id"] for row in part(result, "alias")] == ["prod/4711", "dev/3", "9"]
+
+
 # finding
 
 

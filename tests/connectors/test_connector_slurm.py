@@ -81,7 +81,7 @@ def test_a_job_is_a_run_with_its_machines_chips_team_and_names(tmp_path: Path) -
         "pretraining",
         "trn",
     )
-    assert [row["alias_id"] for row in part(result, "alias")] == ["48213"]
+    assert [row["alias_id"] for row in part(result, "alias")] == ["trn/48213"]
     (attempt,) = part(result, "attempt")
     assert (attempt["state"], attempt["started_at"]) == ("succeeded", dt.datetime(2026, 5, 28, 20, 26, 40))
     nodes = part(result, "node")
@@ -107,8 +107,8 @@ def test_the_oldest_parser_writes_plain_numbers_and_one_state(tmp_path: Path) ->
     )
     result = read(tmp_path, answer(old), "sacct.json")
     (run,) = part(result, "run")
-    assert run["recorded_id"] == "20247445_100"
-    assert [row["alias_id"] for row in part(result, "alias")] == ["20247445_100", "20247446"]
+    assert run["recorded_id"] == "trn/20247445_100"
+    assert [row["alias_id"] for row in part(result, "alias")] == ["trn/20247445_100", "trn/20247446"]
     assert [row["resource_id"] for row in part(result, "node")] == ["ng30103", "ng30203", "ng30706", "ng30707"]
     assert {(row["chips"], row["accelerator_type"]) for row in part(result, "node")} == {(4, "a100")}
     assert [row["state"] for row in part(result, "attempt")] == ["stopped"]
@@ -183,8 +183,17 @@ def test_a_job_that_waits_or_runs_has_no_end_and_a_cancelled_one_no_machine(tmp_
     waits = job(job_id=1, comment="", nodes="None assigned", state={"current": ["PENDING"]}, time={"start": 0, "end": 0})
     runs = job(job_id=2, comment="", state={"current": ["RUNNING"]}, time={"start": START, "end": 0, "elapsed": 60})
     result = read(tmp_path, answer(waits, runs), "sacct.json")
-    assert [row["recorded_id"] for row in part(result, "run")] == ["1", "2"]
-    assert {(row["recorded_id"], row.get("ended_at")) for row in part(result, "node")} == {("2", None)}
+    assert [row["recorded_id"] for row in part(result, "run")] == ["trn/1", "trn/2"]
+    assert {(row["recorded_id"], row.get("ended_at")) for row in part(result, "node")} == {("trn/2", None)}
+
+
+def test_jobs_of_one_number_in_two_clusters_are_two_and_without_a_cluster_the_number_is_all_there_is(tmp_path: Path) -> None:
+    jobs = (job(job_id=7000, comment="", cluster=cluster) for cluster in ("prod", "dev", ""))
+    assert [row["recorded_id"] for row in part(read(tmp_path, answer(*jobs), "sacct.json"), "run")] == [
+        "prod/7000",
+        "dev/7000",
+        "7000",
+    ]
 
 
 @pytest.mark.parametrize("state", [" ", {"current": " "}, {"current": ["", " "]}, {"current": []}])

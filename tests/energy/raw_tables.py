@@ -144,7 +144,7 @@ class Line:
             } | stated  # fmt: skip
             insert(self.connection, table, **values, **self.meta(table))
 
-    def bill_hour(self, resource: str, kind: str, start: datetime, account: str = "2") -> None:
+    def bill_hour(self, resource: str, kind: str, start: datetime, account: str = "2", **more: object) -> None:
         """A machine's hour at 1.34375 USD in us-east-1."""
         insert(
             self.connection,
@@ -165,6 +165,7 @@ class Line:
             line_item_currency_code="USD",
             pricing_unit="Hrs",
             product_region_code="us-east-1",
+            **more,
             **self.meta("cur"),
         )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-from tests.energy import drawn_nodes, evidence_scenario
+from tests.energy import drawn_nodes, evidence_scenario, identity_scenario
 from tests.energy.raw_tables import Line, insert, series
 
 START = datetime(2026, 7, 10, 1)  # noqa: DTZ001 raw times are UTC without a zone
@@ -32,7 +32,7 @@ def write(line: Line, hours_elsewhere: int) -> None:
     tpus(line)
     managed_jobs(line)
     edges(line)
-    billed(line, 4 + drawn_nodes.write(line) + evidence_scenario.write(line) + hours_elsewhere)
+    billed(line, 4 + drawn_nodes.write(line) + evidence_scenario.write(line) + identity_scenario.write(line) + hours_elsewhere)
     insert(
         line.connection,
         "fx_rates",

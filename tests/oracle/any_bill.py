@@ -26,6 +26,7 @@ class Draw:
         self.pods = random.Random(seed)  # on their own: a new kind of row leaves every other draw as it is
         self.places = random.Random(seed)
         self.plans = random.Random(seed)
+        self.jobs = random.Random(seed)
 
     def account(self, source: str) -> str:
         return PAYERS[source][:-1] + self.random.choice("12")
@@ -205,7 +206,7 @@ class Draw:
             if self.random.random() < 0.2:
                 rows += self.savings_plan_rows(source, at)
         if source == "cur-a":
-            rows += self.block_rows(month) + self.corner_rows(month)
+            rows += self.block_rows(month) + self.corner_rows(month) + self.numbered_rows(month)
             if month == "2026-04":  # with an invoice for every row: a node that is held all month was held for its billed hours
                 rows = [row | {"bill_invoice_id": "2041"} for row in rows]
         return rows
@@ -219,6 +220,26 @@ class Draw:
                     end = start + timedelta(seconds=self.random.randrange(1, 20 * 3600))
                     nodes.append((node, start.isoformat(), end.isoformat(), self.random.choice([None, 1, 3, 8, 16])))
         return run(run_id, *nodes)
+
+    def job(self, number: int, cluster: str | None, month: str, node: str) -> dict:
+        """A job of Slurm on a machine that the bill knows by the same name."""
+        start = int(MONTHS[month].timestamp()) + self.jobs.randrange(DAYS * HOURS * 3600)
+        gres = self.jobs.choice([{"neuron": 4}, {"neuron": 16, "neuron:trainium": 16}, {}])
+        return {
+            "job_id": number, "cluster": cluster, "nodes": node, "state": "COMPLETED",
+            "time": {"start": start, "end": start + self.jobs.randrange(600, 20 * 3600)},
+            "tres": {"allocated": [{"type": "gres", "name": name, "count": count} for name, count in gres.items()]},
+        }  # fmt: skip
+
+    def numbered_rows(self, month: str) -> list[dict]:
+        """Rows that carry the number of a job, with and without its cluster."""
+        account = {"bill_payer_account_id": PAYERS["cur-a"], "line_item_usage_account_id": PAYERS["cur-a"][:-1] + "1"}
+        values = ["7000", "7001", "7002", "7003", "7004", "prod/7001", "dev-7001", "41"]
+        return [
+            hour((MONTHS[month] + timedelta(hours=number)).isoformat(), 3.1, line_item_resource_id=f"i-n{number}", **account,
+                 resource_tags={"user_training_run_id": value})
+            for number, value in enumerate(values)
+        ]  # fmt: skip
 
     def carbon_rows(self, month: str, version: str) -> list[dict]:
         rows = []
@@ -243,7 +264,9 @@ def write_any_exports(exports: Exports, seed: int) -> None:
         for version in ("v3.0.0", "v3.0.1"):
             exports.carbon(draw.carbon_rows(month, version), version, month)
     whole = ("2026-04-01T00:00:00Z", "2026-05-10T00:00:00Z")
-    exports.runs(*(draw.record(run_id) for run_id in RUN_IDS))
+    # an evaluation inside a training, wherever both hold one machine
+    inside = {"eval": {"parent_run_id": "LLM"}}
+    exports.runs(*(draw.record(run_id) | inside.get(run_id, {}) for run_id in RUN_IDS))
     exports.runs(run("run-1", ("i-even", *whole, 4), ("i-amb", *whole, 8)), run("run-10", ("i-even", *whole, 4)))
     days = {"valid_from": "2026-04-02", "valid_to": "2026-05-02"}
     on_aws = {"provider_name": "AWS", "region_id": "us-east-2"}
@@ -252,3 +275,16 @@ def write_any_exports(exports: Exports, seed: int) -> None:
         on_aws | {"accelerator_type": "trn2.48xlarge", "price_per_hour": "41.123456789"},
     )
     exports.runs(run("Amb X", ("i-amb", *whole, 5)), run("amb-x"))
+    jobs = [draw.job(number, "prod", "2026-04", node) for number, node in ((7000, "i-0a"), (7002, "i-0c"))]
+    # from May on a second cluster counts: its numbers are others' as well
+    jobs += [draw.job(number, cluster, "2026-05", "i-0b") for number in (7001, 7003) for cluster in ("prod", "dev")]
+    jobs.append(draw.job(7004, None, "2026-05", "i-0d"))
+    exports.runs({"jobs": jobs})
+    slurm = [{"aliases": [{"system": "slurm", "id": str(number)}]} for number in (7002, 7003, 41)]
+    exports.runs(run("of-april", **slurm[0]), run("of-may", **slurm[1]), run("of-dev", cluster="dev", **slurm[2]))
+    exports.runs(run("41", cluster="dev", **slurm[2]))
+    for second in (0, 2):  # two recorders on one machine
+        held = ("i-0a", f"2026-04-01T03:00:0{second}Z", f"2026-04-01T05:00:0{second}Z", 16)
+        exports.runs(
+            run("recorded-twice", held) | {"attempts": [{"attempt_id": "9.1", "nodes": run("", held)["attempts"][0]["nodes"]}]}
+        )

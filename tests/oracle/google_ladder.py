@@ -65,7 +65,7 @@ def label_of(line: GoogleLine, tag_keys: list[str]) -> str:
 
 def _labelled_run(line: GoogleLine, runs: Runs, tag_keys: list[str]) -> str | None:
     label = label_of(line, tag_keys)
-    return runs.of_tag(label) if label else None
+    return runs.of_tag(label, line.usage_month) if label else None
 
 
 def _holders(line: GoogleLine, runs: Runs) -> tuple[list[Window], int]:

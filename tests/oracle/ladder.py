@@ -46,7 +46,7 @@ def _managed_job(line: Line, runs: Runs) -> str | None:
 def _tagged_run(line: Line, runs: Runs, tag_keys: Iterable[str]) -> str | None:
     for key in tag_keys:
         if found := [(tag.rank, tag.value) for tag in line.tags if tag.is_of(key)]:
-            return runs.of_tag(min(found)[1])
+            return runs.of_tag(min(found)[1], line.usage_month)
     return None
 
 

@@ -1,9 +1,14 @@
 """Months in UTC microseconds: where a time is cut into months, nothing is lost and nothing counted twice."""
 
 from collections.abc import Iterator
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 
-from .records import EPOCH, MICROSECOND, microseconds
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+
+
+def microseconds(at: datetime) -> int:
+    return (at - EPOCH) // MICROSECOND
 
 
 def month_of(at: int) -> date:

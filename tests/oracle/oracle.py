@@ -63,8 +63,10 @@ from .prepaid import aws_flows, prepaid_rows
 from .projects import Projects
 from .rates import read_rates
 from .recorded import note_recorded
-from .records import STILL_HELD, Runs, read_records, resolve
+from .records import STILL_HELD, Runs, read_records
+from .resolving import resolve
 from .rows import rows_of
+from .shared_machines import leave_inner_runs_their_chips
 from .sizes import sizes_of
 from .tagged import tag_holds, tag_windows, tagged_lines
 from .tpu import read_tpu
@@ -150,6 +152,7 @@ class Oracle:
         times, closed = billed_times(lines), closed_months(lines, moment(now)) if now else set()
         decide_open_ends(self.runs, samples, times)
         self.runs.sizes = sizes_of(self.google_lines, self.runs)
+        leave_inner_runs_their_chips(self.runs)
         prepare_blocks(self.lines)
         self.flows = aws_flows(self.lines) | amortise(self.google_lines, self.tag_keys)
         price(lines, read_prices(self._locations("user_inputs"), as_published))

@@ -8,7 +8,7 @@ from datetime import date
 from .holdings import Hold
 from .ladder import Part
 from .lines import Line
-from .months import month_of
+from .months import bounds, month_of
 from .observed import Telemetry
 from .records import CUSTOM_JOB, Runs
 from .splitting import RESIDUAL
@@ -38,6 +38,7 @@ class Places:
             wider = line.wider.keys() if line.component == "accelerator" else set()
             for name in line.machines | wider | {job[0] for job in jobs if job}:
                 self._bill(name, line)
+        self._billed_months = {(line.provider_name, line.usage_month) for line in (*lines, *google_lines)}
         self._costs: dict[tuple[str, date, bool], dict[str, int]] = defaultdict(
             lambda: defaultdict(int)
         )  # of accelerators or not
@@ -70,7 +71,17 @@ class Places:
                 return found[1]
         if len(seen := self._seen_in(hold.resource_id, hold.month)) == 1:
             return next(iter(seen))
-        return _most(self._costs.get((hold.run, hold.month, True)) or self._costs.get((hold.run, hold.month, False), {}))
+        return self._dearest(hold.run, hold.month) or self._region_before(hold)
+
+    def _dearest(self, run: str, month: date) -> str:
+        return _most(self._costs.get((run, month, True)) or self._costs.get((run, month, False), {}))
+
+    def _region_before(self, hold: Hold) -> str:
+        """While the provider has billed nothing of the month, the region of the bill before it."""
+        if (self.provider_of(hold.run), hold.month) in self._billed_months:
+            return ""
+        before = month_of(bounds(hold.month)[0] - 1)
+        return _most(self._billed.get(hold.resource_id, {}).get(before, {})) or self._dearest(hold.run, before)
 
     def _seen_in(self, resource_id: str, month: date) -> set[str]:
         """Regions that samples of the month name while somebody holds the machine."""

@@ -8,22 +8,18 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
-from . import spellings
+from . import jobs, spellings
 from .exports import modified_at, moment
+from .months import EPOCH, MICROSECOND, bounds, microseconds
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-MICROSECOND = timedelta(microseconds=1)
 CUSTOM_JOB = re.compile(r"projects/[^/]+/locations/[^/]+/customJobs/[0-9]+")
 VERTEX_MACHINES = {"ct5lp-": "v5e", "ct5l-": "v5e", "ct5p-": "v5p", "ct6e-": "v6e"}
+UNCLEAR = "~unclear"  # a tag that could be two runs'
 STILL_HELD = (datetime(9999, 12, 31, tzinfo=UTC) - EPOCH) // MICROSECOND
 
 
 def is_job(resource_id: str) -> bool:
     return resource_id.startswith("arn:aws:sagemaker:") or CUSTOM_JOB.fullmatch(resource_id) is not None
-
-
-def microseconds(at: datetime) -> int:
-    return (at - EPOCH) // MICROSECOND
 
 
 def normalised(run_id: str) -> str:
@@ -56,13 +52,21 @@ class Record:
     sdk_version: str | None = None
     workload_key: str | None = None
     model_name: str | None = None
+    parent: str | None = None
+    attempt_of_node: str | None = None  # of the last one
 
     @property
     def shared_names(self) -> set[tuple[str, str]]:
-        """Aliases that no two runs have: pipelines have several, and workloads use their names again."""
+        """Aliases that no two runs have: pipelines have several, workloads use their names again, and clusters their numbers."""
         return {
-            (system, name) for system, name in self.aliases if system != "kubernetes" and (system != "vertex" or is_job(name))
+            (system, name)
+            for system, name in self.aliases
+            if system not in ("kubernetes", jobs.SLURM) and (system != "vertex" or is_job(name))
         }
+
+    @property
+    def begun(self) -> int | None:
+        return min((start for start, _ in (*self.attempts, *(held[1:3] for held in self.holdings))), default=None)
 
 
 @dataclass
@@ -76,15 +80,28 @@ class Runs:
     workloads: dict[str, str] = field(default_factory=dict)  # run -> what it trains, else its model
     runs_of_alias: dict[tuple[str, str], set[str]] = field(default_factory=dict)  # of pipelines and workloads
     times: dict[str, tuple[int, int]] = field(default_factory=dict)  # run -> first start and last end on record
+    parents: dict[str, str] = field(default_factory=dict)  # run -> the run inside which it ran
+    ids: dict[str, bool] = field(default_factory=dict)  # runs that a record makes -> whether by another name than a number
+    other_names: dict[str, set[tuple[str, bool]]] = field(default_factory=dict)  # -> run, and whether it could be another's
     spans: dict[str, list[tuple[int, int]]] = field(default_factory=dict)  # run -> starts and ends of its attempts and nodes
     recorded: set[tuple] = field(default_factory=set)  # month, provider, account and type of which a record names a resource
     unknown: list[Window] = field(default_factory=list)  # held from then on, and it is unknown until when in that month
     sizes: dict[date, dict[str, int]] = field(default_factory=dict)  # month -> machine -> its chips, where evidence shows
     _held: dict[tuple[int, int], tuple[set[str], set[str]]] = field(default_factory=dict)
 
-    def of_tag(self, value: str) -> str:
+    def of_tag(self, value: str, month: date | None = None) -> str:
+        """The run that a tag of a month's bill means, or the key of a sample: a run's own id before its other names."""
         run_id = normalised(value)
-        return self.run_of_id.get(run_id, run_id)
+        named = {one for one in self.other_names.get(run_id, ()) if month is None or self.is_recorded(one[0], month)}
+        runs = {run for run, _ in named}
+        is_unclear = len(runs) > 1 or any(unclear for _, unclear in named)
+        if is_unclear and not self.ids.get(run_id, False):
+            return UNCLEAR if month else run_id
+        return run_id if run_id in self.ids or not runs else runs.pop()
+
+    def is_recorded(self, run: str, month: date) -> bool:
+        first, last = bounds(month)
+        return any(start < last and (start >= first or first < end < STILL_HELD) for start, end in self.spans.get(run, ()))
 
     def beside(self, tagged: Iterable[Window]) -> "Runs":
         """The same with what tags alone show, for telemetry."""
@@ -119,7 +136,12 @@ def _own_record(document: dict) -> Record:
     record = Record(document["training_run_id"], is_own=True, provider_name=document.get("provider_name"))
     for name in ("sdk_version", "workload_key", "model_name"):
         setattr(record, name, document.get(name))
-    record.aliases = {(alias["system"], alias["id"]) for alias in document.get("aliases") or ()}
+    cluster = document.get("cluster")
+    record.aliases = {
+        (alias["system"], f"{cluster}/{alias['id']}" if cluster and alias["system"] == jobs.SLURM else alias["id"])
+        for alias in document.get("aliases") or ()
+    }
+    record.parent = document.get("parent_run_id")
     for attempt in document.get("attempts") or ():
         if (begun := _time(attempt.get("started_at"))) is not None:
             record.attempts.append((begun, _first(_time(attempt.get("ended_at")), STILL_HELD)))
@@ -131,6 +153,18 @@ def _own_record(document: dict) -> Record:
                 alike = {other["resource_id"] for other in attempt["nodes"] if other.get("accelerator_type") == name}
                 kind, chips = spellings.read(name, len(alike))
                 record.holdings.append((node["resource_id"], start, end, _first(node.get("chips"), chips), kind, 1))
+                record.attempt_of_node = attempt.get("attempt_id")
+    return record
+
+
+def _slurm_record(job: dict) -> Record:
+    names = [f"{job['cluster']}/{job['job_id']}" if job.get("cluster") else str(job["job_id"])]
+    record = Record(names[0], is_own=False, aliases={(jobs.SLURM, name) for name in names})
+    start, end = _time(job["time"]["start"]), _time(job["time"]["end"] or None)
+    record.attempts.append((start, _first(end, STILL_HELD)))
+    named, chips = jobs.chips_of(job)
+    kind, _ = spellings.read(named, 1)
+    record.holdings += [(node, start, _first(end, STILL_HELD), chips, kind, 1) for node in jobs.machines_of(job)]
     return record
 
 
@@ -175,78 +209,11 @@ def read_records(location: Path, as_published: datetime | None = None) -> list[R
             record = _vertex_record(document)
         elif path.name.endswith(".run.json"):
             record = _own_record(document)
+        elif isinstance(document, dict) and "jobs" in document:
+            records += [_slurm_record(job) for job in document["jobs"]]
+            continue
         else:
             continue
         if all(start <= end for _, start, end, *_ in record.holdings):
             records.append(record)
     return records
-
-
-def _groups(records: list[Record]) -> list[list[Record]]:
-    """Records that are one run: joined by an equal id or an equal alias, directly or in a chain."""
-    leader = list(range(len(records)))
-
-    def find(place: int) -> int:
-        while leader[place] != place:
-            place = leader[place]
-        return place
-
-    seen: dict[tuple[str, str], int] = {}
-    for place, record in enumerate(records):
-        for name in [("", record.recorded_id), *sorted(record.shared_names)]:
-            if name in seen:
-                leader[find(place)] = find(seen[name])
-            else:
-                seen[name] = place
-    groups: dict[int, list[Record]] = {}
-    for place, record in enumerate(records):
-        groups.setdefault(find(place), []).append(record)
-    return list(groups.values())
-
-
-def resolve(records: list[Record]) -> Runs:
-    groups = _groups(records)
-    owner: dict[str, str] = {}
-    claims: dict[str, set[int]] = {}
-    names = []
-    for place, group in enumerate(groups):
-        _, recorded_id = min((not record.is_own, record.recorded_id) for record in group)
-        names.append(normalised(recorded_id))
-        for record in group:
-            owner.setdefault(normalised(record.recorded_id), names[-1])
-            claims.setdefault(normalised(record.recorded_id), set()).add(place)
-    ambiguous = {run_id for run_id, places in claims.items() if len(places) > 1}
-    runs = Runs(owner, ambiguous, {}, {})
-    windows: dict[str, set[Window]] = {}
-    for name, group in zip(names, groups, strict=True):
-        # nodes are one field of a run: the first system that names any speaks, a run.json before a scheduler
-        speaks_itself = any(record.is_own and record.holdings for record in group)
-        by_word = sorted(group, key=lambda record: (not record.is_own, record.recorded_id))
-        if provider := next((record.provider_name for record in by_word if record.provider_name), None):
-            runs.provider_of[name] = provider
-        if software := next((record.sdk_version for record in by_word if record.sdk_version), None):
-            runs.software[name] = software
-        for field_name in ("model_name", "workload_key"):  # the workload takes the place of the model
-            if stated := next((value for record in by_word if (value := getattr(record, field_name))), None):
-                runs.workloads[name] = stated
-        for record in group:
-            for _, job in (alias for alias in record.aliases if alias[0] in ("sagemaker", "vertex")):
-                runs.run_of_job[job] = name
-            for alias in record.aliases - record.shared_names if name not in ambiguous else ():
-                runs.runs_of_alias.setdefault(alias, set()).add(name)
-            spans = [*record.attempts, *(held[1:3] for held in record.holdings)]
-            runs.spans.setdefault(name, []).extend(spans)
-            known = runs.times.get(name)
-            for start, end in spans:
-                known = (min(start, known[0]), max(end, known[1])) if known else (start, end)
-            if known:
-                runs.times[name] = known
-            for held in record.holdings if record.is_own or not speaks_itself else ():
-                resource_id, start, end, *_ = held
-                if start < end:
-                    windows.setdefault(resource_id, set()).add(Window(name, *held))
-    runs.windows = {
-        resource_id: sorted(held, key=lambda window: (window.start, window.end, window.run, window.chips or -1))
-        for resource_id, held in windows.items()
-    }
-    return runs

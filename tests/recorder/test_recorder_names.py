@@ -28,6 +28,7 @@ NOWHERE = {"AWS_EC2_METADATA_DISABLED": "true", "GCE_METADATA_HOST": "127.0.0.1:
         ({"SLURM_JOB_ID": "48213"}, "48213", "48213.1", ("slurm", "48213")),
         ({"SLURM_JOB_ID": "48213", "SLURM_RESTART_COUNT": "2"}, "48213", "48213.3", ("slurm", "48213")),
         ({"SLURM_JOB_ID": "48213", "NEURON_PROCESS_TAG": "llama"}, "llama", "48213.1", ("slurm", "48213")),
+        ({"SLURM_JOB_ID": "7", "SLURM_CLUSTER_NAME": "trn"}, "trn/7", "7.1", ("slurm", "trn/7")),
         ({"AWS_BATCH_JOB_ID": "4f0e#3", "AWS_BATCH_JOB_ATTEMPT": "2"}, "4f0e", "4f0e.2", ("batch", "4f0e")),
         (
             {"TRAINING_JOB_NAME": "pt-1", "TRAINING_JOB_ARN": "arn:aws:sagemaker:us-east-1:1:training-job/pt-1"},

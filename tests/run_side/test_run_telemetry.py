@@ -1,4 +1,4 @@
-"""The line of `status` about telemetry: how much of it met a run, and the names of the rest."""
+"""The lines of `status` about a publication: how much telemetry met a run, the names of the rest, and contradictions."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -6,7 +6,13 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from dagster_project.commands.last_publication import TelemetryMet, doubted_power, telemetry_line, telemetry_met
+from dagster_project.commands.last_publication import (
+    TelemetryMet,
+    contradictions,
+    doubted_power,
+    telemetry_line,
+    telemetry_met,
+)
 from dagster_project.commands.status import Status
 from dagster_project.commands.status_table import table_text
 
@@ -79,3 +85,14 @@ def test_readings_that_are_doubted_and_meters_that_disagree_are_a_sentence_each(
     implausible, offset = doubted_power(published)
     assert implausible == "gpu: implausible_power, devices: 1, such as chip 0 of i-1 draws 1 to 9 W; milliwatts"
     assert offset.startswith("clock_offset, runs: 2, such as a (telemetry of i-1: 120 s): all samples of a machine")
+
+
+def test_contradictions_about_jobs_are_counted_by_field(published: Path) -> None:
+    with duckdb.connect(str(published)) as connection:
+        connection.execute("create table marts.fct_run_conflicts (training_run_id varchar, field varchar)")
+        rows = [("a", "state"), ("b", "state"), ("a", "machines"), ("a", "resource i-1"), ("b", "hours held of i-1 in 2026-07")]
+        connection.executemany("insert into marts.fct_run_conflicts values (?, ?)", rows)
+    found = contradictions(published)
+    assert found == {"state": 2, "machines": 1}
+    text = table_text(Status(datetime(2026, 7, 1, tzinfo=UTC), [], contradictions=found), 120)
+    assert "contradictions 2 of state, 1 of machines; fct_run_conflicts has both sides" in text

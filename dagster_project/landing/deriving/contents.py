@@ -67,6 +67,7 @@ class Controls(msgspec.Struct, frozen=True, kw_only=True):
     payer_versions: dict[str, str] = {}  # the highest model version of a payer's rows, where rows name it
     run_ids: list[str] = []
     run_aliases: list[str] = []
+    run_clusters: dict[str, str] = {}  # cluster that counts its jobs -> first month in which one of them began
     run_months: list[str] = []
     open_run_month: str | None = None  # a node without an end on record: samples of any later month may show it
     last_run_month: str | None = None  # in which the latest end of the records lies

@@ -107,7 +107,7 @@ def _carbon_versions(_: str, rows: Rows) -> Controls:
 POINT_REACH = timedelta(days=3)
 # and whether half a second lies between two samples, also on both sides of a month's end
 SAMPLE_REACH = timedelta(seconds=1)
-_RUN_KEYS = ("recorded_id", "alias_id", "started_at", "ended_at")
+_RUN_KEYS = ("recorded_id", "alias_id", "started_at", "ended_at", "record_system", "alias_system")
 _ENDED = "(sample_end - INTERVAL 1 MICROSECOND)"
 
 
@@ -115,14 +115,33 @@ def _runs(_: str, rows: Rows) -> Controls:
     """Ids, aliases and months of run records."""
     # how far a run got says what was lost in any of its months, so a log is read with each of them: it has none of its own
     is_log = any(log for *_, log in rows)
-    windows = [(start, end) for _, _, start, end, _ in rows if start is not None and not is_log]
+    windows = [(start, end) for _, _, start, end, *_ in rows if start is not None and not is_log]
     return Controls(
         run_ids=sorted({name for name, *_ in rows}),
         run_aliases=sorted({alias for _, alias, *_ in rows if alias}),
         run_months=sorted({month for start, end in windows for month in months_touched(start, end or start)}),
         open_run_month=min((f"{start:%Y-%m}" for start, end in windows if end is None), default=None),
-        last_run_month=max((f"{end:%Y-%m}" for *_, end, _ in rows if end is not None and not is_log), default=None),
+        last_run_month=max((f"{end:%Y-%m}" for _, _, _, end, *_ in rows if end is not None and not is_log), default=None),
+        run_clusters=_clusters(rows),
     )
+
+
+def _clusters(rows: Rows) -> dict[str, str]:
+    """Clusters of Slurm with the first month of their jobs; stg_training_runs__clusters is the same in SQL."""
+    named: dict[tuple[str, str], str] = {}
+    begun: dict[tuple[str, str], str] = {}
+    for recorded_id, alias, start, _, system, alias_system, _ in rows:
+        record = system, recorded_id
+        if (alias_system or "").lower() == "slurm" and "/" in alias:
+            name = alias.rpartition("/")[0]
+            named[record] = min(name, named.get(record, name))
+        if start is not None:
+            month = f"{start:%Y-%m}"
+            begun[record] = min(month, begun.get(record, month))
+    found: dict[str, str] = {}
+    for record in named.keys() & begun.keys():
+        found[named[record]] = min(begun[record], found.get(named[record], begun[record]))
+    return found
 
 
 RUNS = Asked(

@@ -1,7 +1,43 @@
 {{ config(materialized='by_month') }}
 
-with charges as (
-    select *, {{ normalised_run_id('run_tag') }} as tag_run_id
+-- other names of a run in the months of its records: the id of a record that was joined to it, and the number of its job
+with recorded_runs as (
+    select distinct
+        recorded.usage_month,
+        training_run_id,
+        records.record_system,
+        records.recorded_id,
+        records.record_run_id,
+        records.has_one_cluster
+    from {{ ref('int_recorded_months') }} as recorded
+    inner join {{ ref('int_run_records') }} as records using (training_run_id)
+    where not records.is_ambiguous and {{ in_build_months('recorded.usage_month') }}
+),
+
+other_names as (
+    select
+        usage_month,
+        name,
+        min(training_run_id) as named_run_id,
+        bool_or(is_unclear) or min(training_run_id) <> max(training_run_id) as is_unclear
+    from (
+        select usage_month, record_run_id as name, training_run_id, false as is_unclear
+        from recorded_runs
+        union all
+        select
+            recorded_runs.usage_month,
+            {{ normalised_run_id(replace_all('aliases.alias_id', '^.*/', '')) }} as name,
+            recorded_runs.training_run_id,
+            not recorded_runs.has_one_cluster as is_unclear
+        from recorded_runs
+        inner join {{ ref('stg_training_runs__aliases') }} as aliases using (record_system, recorded_id)
+        where aliases.alias_system = 'slurm'
+    ) as names
+    group by all
+),
+
+named_charges as (
+    select *, {{ normalised_run_id('run_tag') }} as written_run_id
     from {{ ref('int_charges') }}
     where
         (is_usage or is_discount)
@@ -10,10 +46,26 @@ with charges as (
         and gke_allocation not in ('unallocated', 'overhead')
 ),
 
+-- a run's id goes before all other names
 runs as (
-    select training_run_id as tag_run_id, bool_or(is_ambiguous) as is_ambiguous
+    select training_run_id as written_run_id, bool_or(is_ambiguous) as is_ambiguous, bool_or(not is_numbered) as is_named
     from {{ ref('int_run_records') }}
     group by all
+),
+
+charges as (
+    select
+        named_charges.*,
+        case
+            when runs.written_run_id is null then coalesce(other_names.named_run_id, written_run_id)
+            else written_run_id
+        end as tag_run_id,
+        coalesce(runs.is_ambiguous, false) or (coalesce(other_names.is_unclear, false) and not coalesce(runs.is_named, false))
+            as is_tag_ambiguous
+    from named_charges
+    left join runs using (written_run_id)
+    left join other_names
+        on named_charges.usage_month = other_names.usage_month and named_charges.written_run_id = other_names.name
 ),
 
 -- SageMaker bills a job under its ARN, Vertex AI under its full name; a pipeline's runs have an id of their own
@@ -44,7 +96,7 @@ evidence as (
         coalesce(jobs.job_run_id, case when not pipelines.is_of_several then pipelines.job_run_id end) as job_run_id,
         case when not claims.is_unclear then claims.training_run_id end as workload_run_id,
         charges.tag_run_id,
-        coalesce(runs.is_ambiguous, false) as is_tag_ambiguous,
+        charges.is_tag_ambiguous,
         charges.tag_run_id is not null
         and not coalesce(holders.is_of_cluster, false)
         and case
@@ -58,7 +110,6 @@ evidence as (
     left join jobs using (job_id)
     left join jobs as pipelines on charges.pipeline_id = pipelines.job_id
     left join {{ built_months_of(ref('int_workload_claims')) }} as claims using (usage_month, line_id)
-    left join runs using (tag_run_id)
     left join holders using (usage_month, line_id)
     left join {{ built_months_of(ref('int_line_overlaps')) }} as own_holdings
         on

@@ -96,7 +96,7 @@ machines_with_power as (
     select
         machines.usage_month,
         coalesce(machines.cell_id, 'machine|' || machines.resource_id || '|' || cast(machines.usage_month as string)) as pool_id,
-        types.provider_name,
+        coalesce(types.provider_name, places.provider_name) as provider_name,
         coalesce(nullif(machines.region_id, ''), regions.region_id, '') as region_id,
         cast(greatest(
             machines.reserve_us - coalesce(free_nodes.metered_us, 0) - coalesce(free_use.metered_us, 0), 0
@@ -120,11 +120,14 @@ machines_with_power as (
     left join {{ ref('accelerator_types') }} as types using (accelerator_type)
     left join {{ ref('accelerator_power') }} as power using (accelerator_type)
     left join {{ ref('host_power') }} as host using (accelerator_type)
-    left join {{ ref('it_overhead') }} as overhead using (provider_name)
+    -- of a chip as schedulers name it the region shows whose machine it is in
+    left join {{ ref('regions') }} as places on coalesce(nullif(machines.region_id, ''), regions.region_id, '') = places.region_id
+    left join {{ ref('it_overhead') }} as overhead
+        on coalesce(types.provider_name, places.provider_name) = overhead.provider_name
     left join {{ ref('int_region_pue') }} as pue
         on
             machines.usage_month = pue.usage_month
-            and types.provider_name = pue.provider_name
+            and coalesce(types.provider_name, places.provider_name) = pue.provider_name
             and coalesce(nullif(machines.region_id, ''), regions.region_id, '') = pue.region_id
     left join {{ ref('int_own_figures_by_place') }} as own
         on

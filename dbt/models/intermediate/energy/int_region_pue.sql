@@ -1,10 +1,10 @@
 {{ config(materialized='by_month') }}
 
 with region_months as (
-    select distinct regions.usage_month, types.provider_name, regions.region_id
+    -- of machines whose type is unknown too, whosever they are
+    select distinct regions.usage_month, overhead.provider_name, regions.region_id
     from {{ ref('int_resource_regions') }} as regions
-    inner join {{ ref('int_node_spans') }} using (usage_month, resource_id)
-    inner join {{ ref('accelerator_types') }} as types using (accelerator_type)
+    cross join {{ ref('it_overhead') }} as overhead
 
     union
 

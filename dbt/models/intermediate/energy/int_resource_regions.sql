@@ -13,6 +13,7 @@ billed_regions as (
     select
         usage_month,
         resource_id,
+        provider_name,
         region_id,
         row_number() over (partition by usage_month, resource_id order by billed_chip_us desc, region_id) as month_rank
     from {{ ref('int_resource_bills') }}
@@ -31,6 +32,7 @@ run_places as (
     select
         training_run_id,
         usage_month,
+        provider_name,
         region_id,
         row_number() over (
             partition by training_run_id, usage_month
@@ -38,7 +40,42 @@ run_places as (
         ) as place_rank
     from {{ ref('int_cell_parts') }}
     where training_run_id is not null and region_id not in ('', 'global')
-    group by training_run_id, usage_month, region_id, case when cost_component = 'accelerator' then 0 else 1 end
+    group by training_run_id, usage_month, provider_name, region_id, case when cost_component = 'accelerator' then 0 else 1 end
+),
+
+landed_bills as (
+    select distinct usage_month, provider_name from {{ source('raw', 'months') }}
+    where is_bill_landed
+),
+
+-- while the provider has not billed a month at all, the month before shows where its machines are
+places_before as (
+    select
+        cast(usage_month + interval 1 month as date) as usage_month,
+        provider_name,
+        resource_id,
+        '' as training_run_id,
+        region_id
+    from billed_regions
+    where month_rank = 1
+
+    union all
+
+    select
+        cast(usage_month + interval 1 month as date) as usage_month,
+        provider_name,
+        '' as resource_id,
+        training_run_id,
+        region_id
+    from run_places
+    where place_rank = 1
+),
+
+places_of_unbilled_months as (
+    select places_before.*
+    from places_before
+    left join landed_bills using (usage_month, provider_name)
+    where landed_bills.usage_month is null
 ),
 
 -- where telemetry states that a machine is; two regions in one month are none
@@ -77,6 +114,8 @@ select
         nullif(resources.named_region_id, ''),
         observed_regions.region_id,
         run_places.region_id,
+        machines_before.region_id,
+        runs_before.region_id,
         ''
     ) as region_id
 from resources_with_named_region as resources
@@ -97,3 +136,13 @@ left join run_places
         resources.training_run_id = run_places.training_run_id
         and resources.usage_month = run_places.usage_month
         and run_places.place_rank = 1
+left join places_of_unbilled_months as machines_before
+    on
+        resources.usage_month = machines_before.usage_month
+        and resources.resource_id = machines_before.resource_id
+        and machines_before.training_run_id = ''
+left join places_of_unbilled_months as runs_before
+    on
+        resources.usage_month = runs_before.usage_month
+        and resources.training_run_id = runs_before.training_run_id
+        and runs_before.resource_id = ''

@@ -19,7 +19,9 @@ spans as (
         times.span_chips,
         times.is_oversubscribed and holders.run_chips is not null as has_part,
         times.node_uw_us,
-        times.node_uw_us is not null as is_node_metered
+        times.node_uw_us is not null as is_node_metered,
+        -- joules of a machine whose chips no record counts are its only holder's
+        times.node_uw_us is not null and holders.run_chips is null and times.holder_count = 1 as is_whole_machine
     from {{ ref('int_node_spans') }} as holders
     inner join {{ ref('int_node_times') }} as times using ({{ span }})
     where not holders.is_ambiguous
@@ -83,9 +85,12 @@ shares as (
     select
         {{ span }},
         training_run_id,
-        case when run_chips = greatest(node_chips, span_chips) then 1 else coalesce(run_chips, 0) end as share_numerator,
         case
-            when run_chips = greatest(node_chips, span_chips) then 1 else coalesce(greatest(node_chips, span_chips), 1)
+            when is_whole_machine or run_chips = greatest(node_chips, span_chips) then 1 else coalesce(run_chips, 0)
+        end as share_numerator,
+        case
+            when is_whole_machine or run_chips = greatest(node_chips, span_chips) then 1
+            else coalesce(greatest(node_chips, span_chips), 1)
         end as share_denominator,
         cast(0 as decimal(38, 0)) as reserved_us,
         cast(0 as decimal(38, 0)) as observed_us,
@@ -107,6 +112,7 @@ select
     spans.is_node_metered,
     -- nor is the energy of a part where the run held another machine until an unknown time
     bool_and(spans.run_chips is not null and unknown_ends.training_run_id is null) as is_chips_known,
+    bool_and((spans.run_chips is not null or spans.is_whole_machine) and unknown_ends.training_run_id is null) as is_part_known,
     cast(sum(shares.reserved_us) as decimal(38, 0)) as reserved_us,
     cast(sum(shares.observed_us) as decimal(38, 0)) as observed_us,
     {%- for time in seen %}

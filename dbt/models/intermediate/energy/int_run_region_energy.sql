@@ -17,12 +17,20 @@ with chip_time as (
         time.share_numerator,
         time.share_denominator,
         time.is_node_metered,
-        bool_and(time.is_chips_known) as is_chips_known
+        bool_and(time.is_chips_known) as is_chips_known,
+        bool_and(time.is_part_known) as is_part_known
         {%- for column in summed %},
         cast(sum(time.{{ column }}) as decimal(38, 0)) as {{ column }}
         {%- endfor %}
     from {{ ref('int_run_chip_time') }} as time
     inner join {{ ref('int_resource_regions') }} as regions using (usage_month, resource_id, training_run_id)
+    group by all
+),
+
+record_providers as (
+    select training_run_id, min(provider_name) as provider_name
+    from {{ ref('int_run_records') }}
+    where provider_name is not null
     group by all
 ),
 
@@ -39,7 +47,8 @@ watts as (
     select
         chip_time.*,
         levels.level,
-        types.provider_name,
+        -- whose machine it is: by its type, its region, its record
+        coalesce(types.provider_name, places.provider_name, records.provider_name, 'AWS') as provider_name,
         case
             when own.max_power_w is not null then 'user'
             when calibrated.accelerator_type is not null then calibrated.power_confidence
@@ -58,6 +67,8 @@ watts as (
     from chip_time
     cross join levels
     left join {{ ref('accelerator_types') }} as types using (accelerator_type)
+    left join {{ ref('regions') }} as places using (region_id)
+    left join record_providers as records using (training_run_id)
     left join {{ ref('accelerator_power') }} as power using (accelerator_type)
     left join {{ ref('host_power') }} as host using (accelerator_type)
     left join {{ ref('int_own_figures_by_place') }} as own using (usage_month, training_run_id, region_id, accelerator_type)
@@ -88,7 +99,7 @@ energy_of_counted_chips as (
     select
         *,
         case when is_chips_known then cast(metered_uw_us * 1000000 as decimal(38, 0)) end as metered_chip,
-        case when is_chips_known then node_uw_us end as node,
+        case when is_part_known then node_uw_us end as node,
         case
             when driven_us = 0 then cast(0 as decimal(38, 0))
             when is_chips_known then cast(

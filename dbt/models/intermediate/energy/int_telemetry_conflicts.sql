@@ -23,10 +23,13 @@ machines_met as (
         machines.machine_chips is null as is_by_document,
         coalesce(machines.machine_chips, types.chips_per_node) as machine_chips,
         -- a container may see only the devices that its run was given
-        coalesce(machines.run_chips, machines.machine_chips, types.chips_per_node) as run_chips
+        coalesce(machines.run_chips, machines.machine_chips, types.chips_per_node) as run_chips,
+        -- a scheduler may know the chip (h100) and not the machine (p5.48xlarge)
+        recorded_types.chips_per_node is null and types.chip_name like recorded_types.chip_name || '%' as is_its_chip
     from {{ ref('int_telemetry_matches') }} as matches
     inner join machines using (usage_month, training_run_id, met_machine)
     left join {{ ref('accelerator_types') }} as types on matches.accelerator_type = types.accelerator_type
+    left join {{ ref('accelerator_types') }} as recorded_types on machines.recorded_type = recorded_types.accelerator_type
     where matches.matched_sample_count > 0
 ),
 
@@ -35,7 +38,7 @@ machines_compared as (
     select
         *
         {%- for name, agrees in [
-            ('is_type_recorded', 'accelerator_type = recorded_type'),
+            ('is_type_recorded', 'accelerator_type = recorded_type or coalesce(is_its_chip, false)'),
             ('is_count_recorded', 'device_count between run_chips and machine_chips'),
         ] %},
         bool_or(coalesce({{ agrees }}, true)) over (

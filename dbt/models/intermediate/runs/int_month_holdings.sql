@@ -1,112 +1,111 @@
 {{ config(materialized='by_month') }}
+{%- set columns = [
+    'usage_month', 'is_ambiguous', 'is_managed_job', 'resource_id', 'accelerator_type', 'node_count', 'type_chips', 'machine_chips',
+    'is_size_inferred', 'node_chips',
+] %}
 
-with months as (
+with holdings as (
+    select *
+    from {{ ref('int_recorded_holdings') }}
+    where {{ in_build_months() }}
+),
+
+-- a run inside another has its chips, and the other the rest: both at once would hold the machine twice, and each have half of it
+inner_runs as (
+    select distinct training_run_id, parent_run_id
+    from {{ ref('int_run_records') }}
+    where parent_run_id is not null and not is_ambiguous
+),
+
+inner_holdings as (
+    select
+        holdings.usage_month,
+        holdings.resource_id,
+        inner_runs.parent_run_id as training_run_id,
+        holdings.held_chips,
+        holdings.held_from,
+        holdings.held_to
+    from holdings
+    inner join inner_runs using (training_run_id)
+    where not holdings.is_ambiguous and holdings.held_to is not null and holdings.resource_id is not null
+),
+
+parents as (
+    select distinct usage_month, resource_id, training_run_id, true as is_outer
+    from inner_holdings
+),
+
+outer_holdings as (
+    select holdings.*
+    from holdings
+    inner join parents using (usage_month, resource_id, training_run_id)
+    where holdings.held_to is not null
+),
+
+edges as (
+    select usage_month, resource_id, training_run_id, held_from, held_to from outer_holdings
+    union all
+    select usage_month, resource_id, training_run_id, held_from, held_to from inner_holdings
+),
+
+slices as (
+    {{ slices('edges', 'usage_month, resource_id, training_run_id', 'held_from', 'held_to') }}
+),
+
+inner_chips as (
     select
         usage_month,
-        cast(usage_month as timestamp) as month_from,
-        cast(usage_month as timestamp) + interval 1 month as month_to
-    from ({{ months_to_build() }}) as months_to_build
-),
-
-timed_holdings as (
-    select
-        months.usage_month,
-        months.month_to,
-        holdings.*,
-        greatest(holdings.started_at, months.month_from) as held_from,
-        least(holdings.ended_at, months.month_to) as held_to
-    from {{ ref('int_run_holdings') }} as holdings
-    inner join months on holdings.started_at < months.month_to and holdings.ended_at > months.month_from
-    where holdings.ended_at < timestamp '9999-01-01 00:00:00'
-
-    union all
-
-    -- an end that no record states is decided inside each month
-    select
-        months.usage_month,
-        months.month_to,
-        holdings.*,
-        open_ends.held_from,
-        open_ends.held_to
-    from {{ ref('int_run_holdings') }} as holdings
-    inner join {{ ref('int_open_ends') }} as open_ends
-        on
-            holdings.training_run_id = open_ends.training_run_id
-            and coalesce(holdings.resource_id, '') = open_ends.resource_id
-            and holdings.started_at = open_ends.started_at
-    inner join months on open_ends.usage_month = months.usage_month
-    where holdings.ended_at = timestamp '9999-01-01 00:00:00'
-),
-
-holdings as (
-    select
-        *,
-        -- a managed job's machines of several kinds share its one name, so their chips add up
-        case
-            when is_managed_job
-                then cast(sum(held_chips) over (
-                    partition by usage_month, training_run_id, resource_id, started_at, ended_at
-                ) as bigint)
-            else held_chips
-        end as record_chips,
-        chips_per_node * node_count as catalogue_chips
-    from timed_holdings
-),
-
-holdings_with_neighbours as (
-    select
-        *,
-        coalesce(
-            max(coalesce(held_to, month_to)) over (
-                partition by usage_month, resource_id order by held_from, held_to, training_run_id
-                rows between unbounded preceding and 1 preceding
-            ) > held_from,
-            false
-        ) as is_beside_another
-    from holdings
-),
-
--- of machines that are sold in sizes, the record of one who had the machine alone shows the size where the bill does not
-sole_holders as (
-    select usage_month, resource_id, max(recorded_chips) as node_chips
-    from holdings_with_neighbours
-    where resource_id is not null
+        resource_id,
+        training_run_id,
+        slices.slice_from,
+        {{ whole_sum('inner_holdings.held_chips', 'bigint') }} as inner_chips,
+        count(*) > 0 as is_held_inside
+    from slices
+    inner join inner_holdings using (usage_month, resource_id, training_run_id)
+    where inner_holdings.held_from <= slices.slice_from and inner_holdings.held_to >= slices.slice_to
     group by all
-    having
-        not bool_or(is_beside_another or is_managed_job or held_to is null)
-        and bool_and(coalesce(accelerator_type in ('v5e', 'v6e'), false))
-        and count(*) = count(recorded_chips)
-        and max(recorded_chips) between 1 and 8
 ),
 
-holdings_with_size as (
+-- unknown chips are the whole machine
+left_over as (
     select
-        holdings.*,
-        case when not holdings.is_managed_job then coalesce(sizes.node_chips, sole_holders.node_chips) end as inferred_chips
-    from holdings
-    left join {{ ref('int_node_sizes') }} as sizes using (usage_month, resource_id)
-    left join sole_holders using (usage_month, resource_id)
+        outer_holdings.*,
+        slices.slice_from,
+        slices.slice_to,
+        case
+            when inner_chips.is_held_inside is null then outer_holdings.held_chips
+            else greatest(outer_holdings.held_chips - inner_chips.inner_chips, 0)
+        end as left_chips,
+        inner_chips.is_held_inside is not null as is_held_inside
+    from outer_holdings
+    inner join slices using (usage_month, resource_id, training_run_id)
+    left join inner_chips using (usage_month, resource_id, training_run_id, slice_from)
+    where outer_holdings.held_from <= slices.slice_from and outer_holdings.held_to >= slices.slice_to
 )
 
 select
-    usage_month,
     training_run_id,
-    is_ambiguous,
-    is_managed_job,
-    resource_id,
-    accelerator_type,
-    recorded_chips,
-    node_count,
-    coalesce(inferred_chips, catalogue_chips) as type_chips,
-    -- of a host under this name as many as its type has, unless the machine is smaller
-    coalesce(case when inferred_chips < chips_per_node then inferred_chips end, chips_per_node, inferred_chips) as machine_chips,
-    case when recorded_chips is null then coalesce(inferred_chips, held_chips) else held_chips end as held_chips,
-    held_from,
-    held_to,
-    inferred_chips is not null as is_size_inferred,
-    -- else a node has the chips of its type, or the most that one record held there in the month
-    coalesce(inferred_chips, cast(greatest(
-        max(coalesce(catalogue_chips, record_chips)) over (partition by usage_month, resource_id),
-        max(coalesce(record_chips, catalogue_chips)) over (partition by usage_month, resource_id)
-    ) as bigint)) as node_chips
-from holdings_with_size
+    {%- for column in columns %}
+    holdings.{{ column }},
+    {%- endfor %}
+    holdings.recorded_chips,
+    holdings.held_chips,
+    holdings.held_from,
+    holdings.held_to
+from holdings
+left join parents using (usage_month, resource_id, training_run_id)
+where parents.is_outer is null or holdings.held_to is null
+
+union all
+
+select
+    training_run_id,
+    {%- for column in columns %}
+    {{ column }},
+    {%- endfor %}
+    case when is_held_inside then left_chips else recorded_chips end as recorded_chips,
+    left_chips as held_chips,
+    slice_from as held_from,
+    slice_to as held_to
+from left_over
+where not is_held_inside or left_chips > 0

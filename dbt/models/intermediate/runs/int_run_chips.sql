@@ -14,7 +14,6 @@ held_types as (
         max(catalogue.provider_name) as provider_name
     from holdings
     left join {{ ref('accelerator_types') }} as catalogue using (accelerator_type)
-    where holdings.accelerator_type is not null
     group by all
 ),
 

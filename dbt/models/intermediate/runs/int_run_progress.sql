@@ -107,7 +107,10 @@ found as (
         -- a count that logs contradict is none; where none of them counts, the chips that were held tell
         coalesce(
             devices.device_count,
-            case when not coalesce(devices.is_stated, false) then chips.chip_count * chips.devices_per_chip end
+            case
+                when not coalesce(devices.is_stated, false) and chips.accelerator_type is not null
+                    then chips.chip_count * chips.devices_per_chip
+            end
         ) as device_count,
         chips.devices_per_chip,
         chips.peak_bf16_tflops,

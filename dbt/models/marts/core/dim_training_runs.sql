@@ -138,7 +138,8 @@ select
             then records.final_value <= records.target_value
         when records.target_direction in ('max', 'maximize', 'maximise', 'higher', 'up', 'increase', 'above')
             then records.final_value >= records.target_value
-    end as is_target_reached
+    end as is_target_reached,
+    records.parent_run_id
 from run_ids
 left join records using (training_run_id)
 left join {{ ref('int_run_progress') }} as progress using (training_run_id)

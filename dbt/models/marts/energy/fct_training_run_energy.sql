@@ -73,6 +73,8 @@ select
     case
         when energy.is_measured then 'measured'
         when unknown_ends.is_unknown then null
+        -- also of machines whose chips no record counts
+        when energy.energy_kwh_measured > 0 and energy.energy_kwh_measured = energy.facility_energy_kwh_mid then 'measured'
         when not energy.is_seen or coalesce(energy.chip_energy_kwh_mid, energy.facility_energy_kwh_mid) is null then 'time_model'
         when energy.is_metered then 'measured'
         when energy.is_powered then 'driver_power'
@@ -82,6 +84,7 @@ select
     case
         when energy.is_measured then 'user'
         when unknown_ends.is_unknown then null
+        when energy.energy_kwh_measured > 0 and energy.energy_kwh_measured = energy.facility_energy_kwh_mid then 'measured'
         when coalesce(energy.chip_energy_kwh_mid, energy.facility_energy_kwh_mid) is null then 'assumed'
         when energy.confidence_rank = -1 then 'measured'
         when energy.confidence_rank = 0 then 'calibrated'

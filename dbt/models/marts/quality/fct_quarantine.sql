@@ -166,9 +166,48 @@ select
     'training_run_id' as column_name,
     recorded_id as value,
     'ambiguous_run_id' as reason,
-    'another record normalises to ' || training_run_id || ' as well; rename one, until then their rows stay residual' as remedy
+    case
+        when is_number_unclear then 'several clusters of Slurm count jobs; give the cluster, as in cluster/' || recorded_id
+        else 'another record normalises to ' || training_run_id || ' as well; rename one'
+    end || ', until then their rows stay residual' as remedy
 from {{ ref('int_run_records') }}
 where is_ambiguous
+
+union all
+
+select
+    records.source_name,
+    records.source_object,
+    records.row_number,
+    'aliases' as column_name,
+    aliases.alias_id as value,
+    'ambiguous_run_id' as reason,
+    'several clusters of Slurm count jobs; give the cluster, as in cluster/' || aliases.alias_id
+    || ', until then the job is a run of its own' as remedy
+from {{ ref('int_run_records') }} as records
+inner join {{ ref('stg_training_runs__aliases') }} as aliases using (record_system, recorded_id)
+where
+    aliases.alias_system = 'slurm'
+    and aliases.alias_id not like '%/%'
+    and aliases.alias_id <> recorded_id
+    and not records.has_one_cluster
+
+union all
+
+-- what only logs record; of every other form the connector knows by the file alone
+select
+    source_name,
+    source_object,
+    row_number,
+    'attempts.nodes' as column_name,
+    recorded_id as value,
+    'run_without_node' as reason,
+    'only tags and job ids can give this run a cost; add the nodes in a run.json with its id or alias, or tag the resources' as remedy
+from {{ ref('int_run_records') }}
+where
+    record_rank = 1
+    and record_system in ('mlflow', 'ray')
+    and training_run_id not in (select nodes.training_run_id from {{ ref('int_recorded_nodes') }} as nodes)
 
 union all
 

@@ -52,6 +52,11 @@ where chosen.field_rank = 1 and other.field_rank > 1 and chosen.value <> other.v
 
 union all
 
+select training_run_id, field, source_a, value_a, source_b, value_b, chosen
+from {{ ref('int_record_conflicts') }}
+
+union all
+
 -- of a tag and a resource the least over all months; whatever else is reported names its month
 select
     training_run_id,

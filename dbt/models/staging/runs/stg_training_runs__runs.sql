@@ -7,6 +7,7 @@ select
     recorded_id,
     {{ normalised_run_id('recorded_id') }} as record_run_id,
     provider_name,
+    {{ normalised_run_id('parent_run_id') }} as recorded_parent_id,
     workload_key,
     pair_key,
     model_name,
