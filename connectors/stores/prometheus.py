@@ -70,7 +70,7 @@ class PrometheusStore(Remote):
         self.options = options or StoreOptions()
         self.place, self._login = place_of(location, self.options)
         self._names_of: dict[date, frozenset[str] | None] = {}
-        self._window = self.place.longest
+        self._windows: dict[str, int] = {}  # seconds, by exporter: what was once too much is not tried again
 
     def list_objects(self, prefix: str = "") -> Iterator[ObjectInfo]:
         """Ask for the names of the metrics of each day, and list the exporters that any of them is of."""
@@ -96,7 +96,7 @@ class PrometheusStore(Remote):
         asked = [question for question in self._questions(day) if question.exporter == exporter]
         try:
             with pa.output_stream(path, compression="zstd") as target:
-                for line in self._day(day, asked):
+                for line in self._day(day, exporter, asked):
                     target.write(line)
         except ConnectorError:
             path.unlink(missing_ok=True)
@@ -122,21 +122,19 @@ class PrometheusStore(Remote):
             raise broken(where, "", "its answer has no list of names")
         return frozenset(names)
 
-    def _day(self, day: date, questions: Iterable[Question]) -> Iterator[bytes]:
+    def _day(self, day: date, exporter: str, questions: Iterable[Question]) -> Iterator[bytes]:
         start = _midnight(day)
         end = start + DAY
         while start < end:
-            until = min(start + self._window, end)
+            until = min(start + self._windows.get(exporter, self.place.longest), end)
             try:
                 lines = [self._line(question, start, until) for question in questions]
             except _TooMuchError as error:
                 if until - start <= STEP:
                     raise error.error from error
-                self._window = max((until - start) // 2 // STEP * STEP, STEP)
+                self._windows[exporter] = max((until - start) // 2 // STEP * STEP, STEP)
                 continue
             yield from lines
-            if max(map(len, lines), default=0) < MOST // 4:
-                self._window = min(2 * self._window, self.place.longest)
             start = until
 
     def _line(self, question: Question, start: int, until: int) -> bytes:
