@@ -96,7 +96,7 @@ def test_time_that_was_not_seen_takes_the_measured_mean_between_idle_and_full(ma
 
 def test_what_was_calibrated_is_published_with_what_it_rests_on(marts: Marts) -> None:
     [row] = marts.rows(
-        "select * from marts.fct_power_calibration where valid_from_month = date '2026-07-01' and accelerator_type = 'v6e'"
+        "select * from marts.fct_power_calibration where valid_from_month = date '2026-07-01' and sdk_version = 'libtpu-0.1'"
     )
     assert (row["accelerator_type"], row["sdk_version"], row["source_kind"]) == ("v6e", "libtpu-0.1", "xprof")
     counts = [row[f"{name}_count"] for name in ("window", "host", "run", "workload")]
@@ -107,8 +107,8 @@ def test_what_was_calibrated_is_published_with_what_it_rests_on(marts: Marts) ->
 
 
 def test_readings_that_no_record_holds_are_of_one_workload_and_calibrate_nothing(marts: Marts) -> None:
-    """August: 999 W on the same hosts, of no run; with July's windows they are a seventh workload far above the catalogue."""
+    """August: 680 W on the same hosts, of no run; with July's windows they are a seventh workload far above the catalogue."""
     [row] = marts.rows(
-        "select * from marts.fct_power_calibration where valid_from_month = date '2026-08-01' and accelerator_type = 'v6e'"
+        "select * from marts.fct_power_calibration where valid_from_month = date '2026-08-01' and sdk_version = 'libtpu-0.1'"
     )
     assert (row["workload_count"], row["run_count"], row["window_count"]) == (7, 6, 54)
