@@ -160,7 +160,7 @@ def factor_of(provider: str, region: str, year: int) -> Factor | None:
         (int(row["data_year"]), date.fromisoformat(row["known_from"]), row)
         for row in _rows("emission_factors")
         if row["factor_set_id"] == FACTOR_SET and row["grid_zone"] in zones and row["grid_zone"]
-        and 0 <= year - int(row["data_year"]) <= OLDEST and date.fromisoformat(row["known_from"]) <= date(year, 12, 31)
+        and int(row["data_year"]) <= year and date.fromisoformat(row["known_from"]) <= date(year, 12, 31)
     ]  # fmt: skip
     if not known:
         return None
