@@ -37,6 +37,7 @@ class Descriptor:
     has_credit_rows: bool = False  # bills: a line's credits are rows of their own, and no lines
     version_column: str | None = None  # carbon whose partitions name no model version: its rows do
     meters_chips: bool = False  # watts of chips, by which a month and the twelve after it are calibrated
+    meters: tuple[str, ...] = ()  # of power, as its readings name them; dbt's seed `meters` has how far each may be off
     detail_columns: tuple[str, ...] = ()  # an export with none of them is the less detailed one, and ranks one lower
 
 
@@ -61,12 +62,16 @@ DESCRIPTORS: dict[str, Descriptor] = {
     "gcp_carbon": _GOOGLE("gcp.carbon", "carbon", version_column="model_version"),
     "neuron_monitor": Descriptor("telemetry.neuron_monitor", "telemetry", "AWS"),
     "tpu_monitoring": Descriptor("telemetry.tpu_monitoring", "telemetry", "Google Cloud"),
-    "xprof": Descriptor("power.xprof", "telemetry", "Google Cloud", meters_chips=True),
-    "neuron_power": Descriptor("power.neuron_power", "telemetry", "AWS"),
-    "gpu_monitoring": Descriptor("power.gpu_monitoring", "telemetry", meters_chips=True),
-    "power_meters": Descriptor("power.power_meters", "telemetry"),
-    "prometheus": Descriptor("power.prometheus", "telemetry", meters_chips=True),
-    "training_runs": Descriptor("runs.training_runs", "runs"),
+    "xprof": Descriptor("power.xprof", "telemetry", "Google Cloud", meters_chips=True, meters=("xprof_firmware", "xprof_spi")),
+    "neuron_power": Descriptor(
+        "power.neuron_power", "telemetry", "AWS", meters=("neuron_sysfs", "neuron_otel", "neuron_observer")
+    ),
+    "gpu_monitoring": Descriptor("power.gpu_monitoring", "telemetry", meters_chips=True, meters=("nvml", "dcgm")),
+    "power_meters": Descriptor("power.power_meters", "telemetry", meters=("pdu", "bmc", "mlperf", "codecarbon")),
+    "prometheus": Descriptor(
+        "power.prometheus", "telemetry", meters_chips=True, meters=("dcgm", "neuron_otel", "neuron_observer", "pdu", "bmc")
+    ),
+    "training_runs": Descriptor("runs.training_runs", "runs", meters=("slurm",)),
     "fx_rates": Descriptor("inputs.fx_rates", "inputs"),
     "user_inputs": Descriptor("inputs.user_inputs", "inputs"),
 }

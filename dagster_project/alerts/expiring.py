@@ -1,4 +1,4 @@
-"""Emission factors of the newest published month that run out within a quarter: the next months would rest on them."""
+"""Emission factors of the newest published month that are too old within a quarter, and own ones that end."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _EXPIRING = """
     from newest
     inner join marts.dim_emission_factors as factors using (factor_id)
     where factors.valid_to <= $day + interval 3 month
-    group by factors.valid_to
-    order by factors.valid_to
+    group by factors.valid_to, newest.factor_age_years is null
+    order by factors.valid_to, newest.factor_age_years is null
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Expiring:
-    """Factors that run out on one day."""
+    """Factors that are four years behind the year they describe on one day, or own ones that end then."""
 
     day: str
     is_over: bool
@@ -35,10 +35,12 @@ class Expiring:
     factors: str
 
     def __str__(self) -> str:
-        age = "their age is unknown" if self.age_years is None else f"age {self.age_years} years"
-        return f"emission factors {'expired' if self.is_over else 'expire'} on {self.day}: {self.factors}; {age}."
+        if self.age_years is None:
+            return f"own emission factors {'ended' if self.is_over else 'end'} on {self.day}: {self.factors}."
+        was = "were" if self.is_over else "are"
+        return f"emission factors {was} too old on {self.day} and count on: {self.factors}; age {self.age_years} years."
 
 
 def expiring_factors(connection: duckdb.DuckDBPyConnection, day: date) -> list[Expiring]:
-    """The factors by the day on which they run out, as seen on a day."""
+    """The factors by that day, as seen on a day."""
     return [Expiring(*row) for row in connection.execute(_EXPIRING, {"day": day}).fetchall()]

@@ -68,7 +68,7 @@ _CONTRADICTIONS = """
     group by all
     order by 2 desc, 1
 """
-_REMEDY = "From then on months have no modelled emissions there; docs/methodology/factors.md describes how to put in a newer one"
+_REMEDY = "See docs/methodology/factors.md for how to put in a newer one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def contradictions(published_file: Path) -> dict[str, int]:
 
 
 def expiring_factors(published_file: Path, at: datetime) -> list[str]:
-    """A sentence per day on which factors of the newest usage month run out."""
+    """A sentence per day on which factors of the newest usage month become too old, or own ones end."""
     return [
         f"{one} {_REMEDY}." for one in _asked(published_file, lambda connection: expiring.expiring_factors(connection, at.date()))
     ]

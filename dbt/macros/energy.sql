@@ -31,15 +31,40 @@ case
 (utilisation_ppm is null and coalesce(power_uw, driver_ppm) is not null)
 {%- endmacro %}
 
+{# Of several readings of one device and time the greatest figure, and the greatest of their low and of their high ends: each sees the device or a part. #}
+{% macro greatest_readings() -%}
+{%- for column in ['power_uw', 'power_low_uw', 'power_high_uw', 'driver_ppm', 'driver_low_ppm', 'driver_high_ppm'] -%}
+max({{ column }}) as {{ column }}{{ ',\n    ' if not loop.last }}
+{%- endfor -%}
+{%- endmacro %}
+
 {# A chip at one instant: watts stand before the driver's share of full power; the use of the same instant is kept beside them. #}
 {% macro power_of_chip(what) -%}
 {{ {
     'metered_chips': 'case when power_uw is not null then 1 else 0 end',
     'metered_uw': 'coalesce(power_uw, 0)',
+    'metered_low_uw': 'coalesce(power_low_uw, 0)',
+    'metered_high_uw': 'coalesce(power_high_uw, 0)',
     'driven_chips': 'case when power_uw is null and driver_ppm is not null then 1 else 0 end',
     'driven_ppm': 'case when power_uw is null then coalesce(driver_ppm, 0) else 0 end',
+    'driven_low_ppm': 'case when power_uw is null then coalesce(driver_low_ppm, 0) else 0 end',
+    'driven_high_ppm': 'case when power_uw is null then coalesce(driver_high_ppm, 0) else 0 end',
+    'power_alone_chips': 'case when utilisation_ppm is null and coalesce(power_uw, driver_ppm) is not null then 1 else 0 end',
     'powered_ppm': 'case when coalesce(power_uw, driver_ppm) is not null then coalesce(utilisation_ppm, 0) else 0 end',
 }[what] }}
+{%- endmacro %}
+
+{# A reading's figure at the level of a row: as read, or by its error and sampling less or more. #}
+{% macro read_at_level(what, unit, level) -%}
+case {{ level }} when 'low' then {{ what }}_low_{{ unit }} when 'high' then {{ what }}_high_{{ unit }} else {{ what }}_{{ unit }} end
+{%- endmacro %}
+
+{# Whole units less, or more, a share of them in parts per million, rounded outwards. #}
+{% macro less_share(x, ppm) -%}
+cast({{ int_div('cast(cast(' ~ x ~ ' as decimal(19, 0)) * cast(1000000 - ' ~ ppm ~ ' as decimal(8, 0)) as decimal(38, 0))', 'cast(1000000 as decimal(38, 0))') }} as bigint)
+{%- endmacro %}
+{% macro more_share(x, ppm) -%}
+cast({{ cut_up('cast(cast(' ~ x ~ ' as decimal(19, 0)) * cast(1000000 + ' ~ ppm ~ ' as decimal(8, 0)) as decimal(38, 0))', 'cast(1000000 as decimal(38, 0))') }} as bigint)
 {%- endmacro %}
 
 {# Energy of chips and hosts where no reading of the whole node takes its place, and where one does. #}

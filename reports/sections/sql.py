@@ -29,8 +29,11 @@ GROUP_ORDER = f"min(coalesce(list_position({GROUPS}, part), 0))"  # those of run
 OUTCOMES = ["succeeded", "running", "stopped", "failed", "interrupted", "unknown", "idle reserve", "idle", "unused commitment"]
 OUTCOMES += ["named by no record", "no records kept"]
 OUTCOME_ORDER = f"min(coalesce(list_position({OUTCOMES}, outcome), {OUTCOMES.index('unknown') + 1}))"
-# chip-hours with telemetry
-OBSERVED = "sum(cast(telemetry_coverage_ratio as decimal(10, 9)) * cast(reserved_chip_hours as decimal(20, 9)))"
+# chip-hours with telemetry, and those of which use was seen
+OBSERVED, WATCHED = (
+    f"sum(cast({coverage} as decimal(10, 9)) * cast(reserved_chip_hours as decimal(20, 9)))"
+    for coverage in ("telemetry_coverage_ratio", "use_coverage_ratio")
+)
 
 
 def within(column: str = "usage_month") -> str:

@@ -47,16 +47,17 @@ inner join marts.dim_emission_factors using (factor_id)
 where valid_to <= $end + interval 3 month and usage_month = (
     select max(usage_month) from marts.fct_training_run_emissions_modelled where factor_id is not null and {within()}
 )
-group by valid_to
-order by valid_to"""
+group by valid_to, factor_age_years is null
+order by valid_to, factor_age_years is null"""
 
 
 def _expiring(publication: Publication, quarter: Quarter) -> tuple[str, ...]:
-    """Factors of the quarter's newest month that run out before the next quarter is over."""
+    """Factors of the quarter's newest month that are too old, or own ones that end, before the next quarter is over."""
     return tuple(
-        f"The emission factor of {row['regions']} expires on {row['valid_to']}"
-        + (f" (its data are {row['factor_age_years']} years old)" if row["factor_age_years"] is not None else "")
-        + ": months from then on have no modelled emissions there without a newer one."
+        f"The emission factor of {row['regions']} is too old on {row['valid_to']} (its data are {row['factor_age_years']} years"
+        " old): it counts on, with its age, until there is a newer one."
+        if row["factor_age_years"] is not None
+        else f"The own emission factor of {row['regions']} ends on {row['valid_to']}: months from then on have none of that set."
         for row in publication.rows_if_there(quarter.fill(EXPIRING))
     )
 

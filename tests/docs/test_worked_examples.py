@@ -263,25 +263,51 @@ def test_a_quarter_of_the_hour_unseen_moves_the_bounds_apart() -> None:
 
 
 def test_each_basis_of_the_hour_is_what_the_seeds_give() -> None:
+    read = "every chip's counter of NVML at 100 W"
     watts: dict[str, list[Decimal]] = {
-        "every chip read at 100 W": [Decimal(100)] * 3,
+        read: [100 * factor for factor in off_by("nvml")],
         "every driver at 20 %": [],
         "nobody looked": [],
     }
-    for level in LEVELS:
+    for level, factor in zip(LEVELS, off_by("neuron_sysfs"), strict=True):
         idle, full, _, _ = node(level)
         mean = Decimal(seed("accelerator_power", "accelerator_type")["trn1.32xlarge"]["chip_power_mean_w"])
-        watts["every driver at 20 %"].append(idle + (full - idle) / 5)
+        watts["every driver at 20 %"].append(idle + (full - idle) * factor / 5)
         watts["nobody looked"].append({"low": idle, "mid": mean, "high": full}[level])
     idle, full, host, network = node("mid")
     watts["every chip at 50 % use"] = [sum(node(level)[:2]) / 2 for level in LEVELS]
     facility = {name: (16 * mid + host) * network * pue() / 1000 for name, (_, mid, _) in watts.items()}
     has("energy", *(row_of(name, [*(16 * one / 1000 for one in found), facility[name]]) for name, found in watts.items()))
-    order = ("every chip read at 100 W", "every driver at 20 %", "every chip at 50 % use", "nobody looked")
+    order = (read, "every driver at 20 %", "every chip at 50 % use", "nobody looked")
     first, second, third, last = (plain(facility[name] / 4) for name in order)
     has("energy", f"a quarter of an hour of each, {first}, {second}, {third} and {last}")
     half = Decimal("3.2") / 2
     has("energy", f"{plain(half)} kWh of chip and host, {plain(half * network * pue())} at the facility")
+
+
+def off_by(meter: str, spacing: str = "") -> list[Decimal]:
+    """What a reading is multiplied by at each level; of a point with the share of its spacing."""
+    rows = [seed("meters", "meter")[meter], *([seed("sampling_errors", "over_s")[spacing]] if spacing else [])]
+    low, high = (sum(Decimal(row[f"error_{end}_share"]) for row in rows) for end in ("low", "high"))
+    return [1 - low, Decimal(1), 1 + high]
+
+
+def test_the_truth_of_a_load_in_step_with_its_poll_is_inside_the_bounds() -> None:
+    network, building = [node(level)[3] for level in LEVELS], Decimal("1.12")
+    true = 6 * network[1] * building
+    for polled in (8, 4):
+        low, mid, high = (polled * factor * share * building for factor, share in zip(off_by("pdu", "20"), network, strict=True))
+        assert low < true < high
+        has("energy", plain(low), plain(mid), plain(high))
+    has("energy", f"= {plain(true)} (PUE 1.12)")
+
+
+def test_the_spread_of_points_is_that_of_the_page() -> None:
+    for step_count, total, shown in ((1, 800, "35.3553 %"), (59, 24000, "9.05 %")):
+        spread = (2 * step_count * Decimal(200) ** 2).sqrt() / total * 100
+        has("energy", f"{spread:.{len(shown.split('.')[1]) - 2}f} %")
+    share = (2 * Decimal(200) ** 2).sqrt() / 800 + Decimal("0.05")
+    has("energy", f"{300 * (1 - share):.2f} to {300 * (1 + share):.2f} W")
 
 
 def test_free_chips_draw_idle_power() -> None:

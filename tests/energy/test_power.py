@@ -24,22 +24,29 @@ def parts(row: dict) -> list[D]:
     return found
 
 
+def ends(row: dict, boundary: str) -> list[D]:
+    return [row[f"{boundary}_energy_kwh{level}"] for level in ("_low", "", "_high")]
+
+
+def coverage(row: dict) -> tuple[float, float, float]:
+    return row["telemetry_coverage_ratio"], row["power_coverage_ratio"], row["use_coverage_ratio"]
+
+
 def test_watts_of_a_chip_take_the_place_of_its_use(marts) -> None:
     row = marts.energy("watts")
-    assert [row[f"chip_energy_kwh{level}"] for level in ("_low", "", "_high")] == [D("0.1")] * 3
-    # the host keeps its bounds: 100 + 33 (19 to 105) W
-    assert [row[f"chip_host_energy_kwh{level}"] for level in ("_low", "", "_high")] == [D("0.119"), D("0.133"), D("0.205")]
+    # NVML 5 %; the host keeps its bounds: 100 + 33 (19 to 105) W
+    assert ends(row, "chip") == [D("0.095"), D("0.1"), D("0.105")]
+    assert ends(row, "chip_host") == [D("0.114"), D("0.133"), D("0.21")]
     assert row["facility_energy_kwh"] == D("0.133") * IT * PUE
     assert (row["energy_basis"], row["power_confidence"]) == ("measured", "measured")
     assert parts(row) == [row["facility_energy_kwh"], 0, 0, 0]
-    assert (row["telemetry_coverage_ratio"], row["busy_chip_hours"]) == (1.0, D("0.5"))  # the use is still known
+    assert (coverage(row), row["busy_chip_hours"]) == ((1, 1, 1), D("0.5"))  # the use is still known
 
 
 def test_a_drivers_share_becomes_watts_between_the_catalogues_bounds(marts) -> None:
     row = marts.energy("driver")
-    # 20 % of full power, background backed out: 43 + 0.2 x 99 W, 20 + 0.2 x 113 W, 115 + 0.2 x 129 W
-    assert row["chip_energy_kwh"] == D("0.0628")
-    assert (row["chip_energy_kwh_low"], row["chip_energy_kwh_high"]) == (D("0.0426"), D("0.1408"))
+    # 20 % (10 to 21 %) of full power, background backed out: 43 + 0.2 x 99 W, 20 + 0.1 x 113 W, 115 + 0.21 x 129 W
+    assert ends(row, "chip") == [D("0.0313"), D("0.0628"), D("0.14209")]
     assert (row["energy_basis"], row["power_confidence"]) == ("driver_power", "assumed")
     assert parts(row) == [0, row["facility_energy_kwh"], 0, 0]
     assert marts.energy("idle-share")["chip_energy_kwh"] == D("0.043")  # a share of 0 is known, and idle
@@ -79,9 +86,15 @@ def test_no_figure_is_unknown_and_so_is_zero_of_a_chip_that_is_held(marts) -> No
         assert (row["chip_energy_kwh"], row["energy_basis"], row["telemetry_coverage_ratio"]) == (D("0.121"), "time_model", 0.0)
 
 
-@pytest.mark.parametrize("told", ["shuffled-watts", "watts-twice", "rechunked-watts", "points-of-watts", "watts-by-key"])
+@pytest.mark.parametrize("told", ["shuffled-watts", "watts-twice", "rechunked-watts", "watts-by-key"])
 def test_the_same_watts_recorded_otherwise_give_the_same_figures(marts, told: str) -> None:
     assert marts.figures(told) == marts.figures("watts")
+
+
+def test_points_of_the_same_watts_have_the_same_middle_and_the_bounds_of_their_sampling(marts) -> None:
+    row, watts = marts.figures("points-of-watts"), marts.figures("watts")
+    assert {name for name in row if row[name] != watts[name]} == {name for name in row if name.endswith(("_low", "_high"))}
+    assert ends(row, "chip") == [D("0.07"), D("0.1"), D("0.155")]  # 5 % of NVML, and of points a minute apart 25 and 50 %
 
 
 def test_a_clock_that_is_off_shifts_watts_and_loses_none(marts) -> None:
@@ -99,11 +112,12 @@ def test_a_clock_that_is_off_shifts_watts_and_loses_none(marts) -> None:
 
 def test_what_is_read_at_the_wall_holds_chips_and_host(marts) -> None:
     row = marts.energy("wall")
-    assert [row[f"chip_host_energy_kwh{level}"] for level in ("_low", "", "_high")] == [D("3.2")] * 3
+    assert ends(row, "chip_host") == [D("2.336"), D("3.2"), D("4.864")]  # points of a PDU a minute apart: 27 % less, 52 % more
     assert row["chip_energy_kwh"] == D("1.936")  # modelled: 16 x 121 W
     assert row["facility_energy_kwh"] == D("3.2") * IT * PUE
-    assert row["facility_energy_kwh_low"] == D("3.2") * D("1.02") * PUE
-    assert (row["energy_basis"], row["power_confidence"], row["telemetry_coverage_ratio"]) == ("measured", "measured", 1.0)
+    assert row["facility_energy_kwh_low"] == (D("2.336") * D("1.02") * PUE).quantize(D("1e-9"))
+    assert (row["energy_basis"], row["power_confidence"], coverage(row)) == ("measured", "measured", (1, 1, 0))
+    assert row["busy_chip_hours"] is None  # its use no monitor saw
     for name in ("supplies", "wall-by-key"):
         assert marts.energy(name)["chip_host_energy_kwh"] == D("3.2")
 
@@ -127,7 +141,7 @@ def test_a_meter_comes_before_an_estimate_and_covers_its_own_time_alone(marts) -
 
 def test_chips_draw_no_more_than_their_node(marts) -> None:
     row = marts.energy("low-wall")
-    assert (row["chip_energy_kwh_low"], row["chip_energy_kwh"], row["chip_energy_kwh_high"]) == (D("0.32"), D(1), D(1))
+    assert ends(row, "chip") == [D("0.32"), D(1), D("1.05")]  # a BMC's 5 %
     assert row["chip_host_energy_kwh"] == D(1)
 
 

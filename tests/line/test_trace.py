@@ -50,6 +50,7 @@ BEHIND = {
     "dim_accelerators": {"seed"},
     "dim_accelerator_sources": {"seed"},
     "dim_emission_factors": {"seed"},
+    "dim_meters": {"seed"},
     "dim_pue": {"seed"},
     "dim_vendor_claims": {"seed"},
     "dim_article_figures": {"seed"},

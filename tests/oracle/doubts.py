@@ -111,7 +111,7 @@ def plausible_samples(samples: Iterable[Sample], judge: Judge) -> Iterator[Sampl
         if judge.is_plausible(sample.host_id, span, sample.power, family, is_node=False) and judge.has_all_rails(sample):
             yield sample
         elif sample.use is not None:
-            yield replace(sample, power=None)
+            yield replace(sample, power=None, power_low=None, power_high=None)
 
 
 def plausible_readings(readings: Iterable[NodeReading], samples: list[Sample], judge: Judge) -> Iterator[NodeReading]:

@@ -14,12 +14,13 @@ from .observed import Seen
 from .own_figures import OwnFigures
 from .places import Places
 from .records import Runs
-from .seeds import CONFIDENCES, LEVELS, Calibrated, Power, network_share, power_of, pue_of
+from .seeds import CONFIDENCES, LEVELS, Calibrated, Power, meter_error, network_share, power_of, pue_of
 from .splitting import split
 
 KWH = 9
 BOUNDARIES = ("chip", "chip_host", "it", "facility")
-OF_KNOWN_TIME = ("energy_basis", "power_confidence", "telemetry_coverage_ratio", "reserved_chip_hours", "busy_chip_hours")
+_COVERAGES = {"telemetry_coverage_ratio": "observed", "power_coverage_ratio": "powered", "use_coverage_ratio": "watched"}
+OF_KNOWN_TIME = ("energy_basis", "power_confidence", *_COVERAGES, "reserved_chip_hours", "busy_chip_hours")
 _HOUR_UW = Fraction(3_600_000_000)  # microseconds of an hour
 _KWH_WUS = 1_000 * _HOUR_UW  # watt-microseconds of a kilowatt-hour
 _BASES = ("measured", "driver_power", "utilisation_model", "time_model")
@@ -43,18 +44,20 @@ class Held:
     parts: list[Fraction] = field(default_factory=lambda: [Fraction(0)] * 3)  # mid at the facility: measured, driver, use
     metered: Fraction = Fraction(0)  # time of which watts are known
     powered: Fraction = Fraction(0)  # and that of which a driver's share is
-    at_node: Fraction = Fraction(0)  # read at nodes, with their hosts
+    watched: Fraction = Fraction(0)  # of which the use was seen
+    at_node: dict[str, Fraction] = field(default_factory=lambda: defaultdict(Fraction))  # read at nodes, with their hosts
     chips_of_nodes: dict[str, Fraction] = field(default_factory=lambda: defaultdict(Fraction))  # what their chips would draw
     weakest: int = 0  # place in CONFIDENCES, of the watts of chips
     known: int = len(BOUNDARIES)  # how many of the boundaries, from the chip outwards
     reading: tuple[str, int] | None = None  # boundary of the organisation's meter, 1e-9 kWh
 
-    def add(self, hold: Hold, seen: Seen, power: Power | None, at_node: Fraction | None = None) -> None:
+    def add(self, hold: Hold, seen: Seen, power: Power | None, at_node: dict[str, Fraction] | None = None) -> None:
         """`at_node`: what was read of the node, as far as it is the run's; where it was read, all of the time is known."""
         self.reserved += hold.chip_time
         self.observed += seen.observed if at_node is None else hold.chip_time
         self.metered += seen.metered if at_node is None else hold.chip_time
         self.powered += seen.metered + seen.driven if at_node is None else hold.chip_time
+        self.watched += seen.watched
         self.busy += seen.busy
         if power is None or not hold.is_known:
             self.known = 0
@@ -73,16 +76,16 @@ class Held:
                 self._add_outside("chip_host", level, sum(chips) + hosts[level] * hold.chip_time)
             else:
                 self.chips_of_nodes[level] += sum(chips)
-                self._add_outside("chip_host", level, at_node)
+                self._add_outside("chip_host", level, at_node[level])
+                self.at_node[level] += at_node[level]
             if level == "mid":
                 lit = seen.observed - seen.metered - seen.driven
                 with_host = [
                     chip + hosts[level] * time for chip, time in zip(chips, (seen.metered, seen.driven, lit), strict=False)
                 ]
-                now = with_host if at_node is None else [at_node, Fraction(0), Fraction(0)]
+                now = with_host if at_node is None else [at_node[level], Fraction(0), Fraction(0)]
                 factor = (1 + network_share(self.provider, level)) * (self.pue or 0)
                 self.parts = [before + part * factor for before, part in zip(self.parts, now, strict=True)]
-        self.at_node += at_node or 0
 
     def _add_outside(self, first: str, level: str, amount: Fraction) -> None:
         for boundary, factor in zip(BOUNDARIES[1:], (1, 1 + network_share(self.provider, level), self.pue or 0), strict=True):
@@ -94,7 +97,7 @@ class Held:
         if self.reading is not None:
             return self._outside_the_meter(place, level)
         # the chips of a node draw no more than the node
-        within = min(self.chips_of_nodes[level], self.at_node) if boundary == "chip" else 0
+        within = min(self.chips_of_nodes[level], self.at_node[level]) if boundary == "chip" else 0
         return half_up((self.energy[boundary, level] + within) / _KWH_WUS) if place < self.known else None
 
     def by_basis(self) -> list[int]:
@@ -113,6 +116,8 @@ class Held:
     def _outside_the_meter(self, place: int, level: str) -> int | None:
         """What lies inside is not known; each wider figure is made of the published one inside it, and rounded itself."""
         basis, amount = self.reading
+        less, more = meter_error("user_inputs", "measured_energy")
+        amount = half_up(Fraction(amount, 10**KWH) * {"low": 1 - less, "mid": 1, "high": 1 + more}[level])
         metered_at = BOUNDARIES.index(basis)
         if place < metered_at or (metered_at < 1 <= place and self.known < 2) or (metered_at < 3 <= place and self.pue is None):
             return None
@@ -144,7 +149,8 @@ def _chips(hold: Hold, seen: Seen, power: Power, level: str) -> list[Fraction]:
         dark = power.unseen(level, unseen - seen.filled) + power.observed(level, seen.filled_busy, seen.filled)
     else:
         dark = power.unseen(level, unseen)
-    return [seen.joules, power.observed(level, seen.driven_busy, seen.driven), lit, dark]
+    joules, driven = seen.read(level)
+    return [joules, power.observed(level, driven, seen.driven), lit, dark]
 
 
 RunPlace = tuple[str, date, str]  # run, month, region
@@ -155,7 +161,7 @@ def hold_energy(
     runs: Runs,
     places: Places,
     own: OwnFigures,
-    nodes: dict[Hold, Fraction] | None = None,
+    nodes: dict[Hold, dict[str, Fraction]] | None = None,
     calibrated: dict[tuple[date, str, str], Calibrated] | None = None,
 ) -> dict[RunPlace, Held]:
     """What the organisation's own figures say comes before the catalogue, and what it measured before the model."""
@@ -237,7 +243,9 @@ def run_rows(
     rows = {}
     for run, month in run_months:
         places = [held for key, held in found.items() if key[:2] == (run, month)]
-        reserved, observed = (sum((getattr(held, name) for held in places), Fraction(0)) for name in ("reserved", "observed"))
+        reserved, busy, *seen = (
+            sum((getattr(held, name) for held in places), Fraction(0)) for name in ("reserved", "busy", *_COVERAGES.values())
+        )
         row: dict[str, object] = {}
         for boundary in BOUNDARIES:
             for level, ending in (("mid", ""), ("low", "_low"), ("high", "_high")):
@@ -250,12 +258,11 @@ def run_rows(
         row["energy_basis"] = max((held.basis for held in places), key=_BASES.index, default="time_model")
         confidence = max((held.confidence for held in places), default=len(CONFIDENCES) - 1)
         row["power_confidence"] = CONFIDENCES[confidence]
-        row["telemetry_coverage_ratio"] = _coverage(observed, reserved)
+        row |= {name: _coverage(time, reserved) for name, time in zip(_COVERAGES, seen, strict=True)}
         row["reserved_chip_hours"] = to_decimal(half_up(reserved / _HOUR_UW), 9)
         if (run, month) in unknown_chips:
             row["reserved_chip_hours"] = None
-        busy = sum((held.busy for held in places), Fraction(0))
-        row["busy_chip_hours"] = to_decimal(half_up(busy / _HOUR_UW) if observed else None, 9)
+        row["busy_chip_hours"] = to_decimal(half_up(busy / _HOUR_UW) if seen[-1] else None, 9)
         if (run, month) in unknown:
             is_measured = bool(places) and all(held.reading is not None for held in places)
             row |= dict.fromkeys(OF_KNOWN_TIME[2:] if is_measured else OF_KNOWN_TIME)

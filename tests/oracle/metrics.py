@@ -13,6 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from .exports import modified_at
+from .meters import bounded
 from .power import NodeReading
 from .samples import FULL, Sample
 
@@ -58,7 +59,11 @@ def _devices(gpus: Mapping[tuple[str, int], Mapping[str, dict[int, Fraction]]]) 
                 watts |= dict.fromkeys(range(after, before, -_STEP), (most - least) / 1000 / (after - before))
         for at, power in watts.items():
             times = (at - _STEP) * FULL, at * FULL
-            yield Sample(host, None, number, *times, None, True, "", False, meter="dcgm", power=_micro(power))
+            mid = _micro(power)
+            low, high = bounded(mid, "prometheus", "dcgm")
+            yield Sample(
+                host, None, number, *times, None, True, "", False, meter="dcgm", power=mid, power_low=low, power_high=high
+            )
 
 
 def _machines(outlets: Mapping[str, Mapping[str, dict[int, Fraction]]]) -> Iterator[NodeReading]:
@@ -68,4 +73,5 @@ def _machines(outlets: Mapping[str, Mapping[str, dict[int, Fraction]]]) -> Itera
         for at in sorted({at for points in of_machine.values() for at in points}):
             figures = [points[at] for points in of_machine.values() if at in points]
             if len(figures) == sum(day == (at - 1) // _DAY for _, day in known):
-                yield NodeReading(host, (at - _STEP) * FULL, at * FULL, sum(map(_micro, figures)), 1)
+                mid = sum(map(_micro, figures))
+                yield NodeReading(host, (at - _STEP) * FULL, at * FULL, mid, *bounded(mid, "prometheus", "pdu"), 1)

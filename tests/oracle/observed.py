@@ -100,6 +100,19 @@ class Seen:
     driven: Fraction = Fraction(0)  # the time of which only a driver's share of full power is
     driven_busy: Fraction = Fraction(0)  # at that share
     powered_busy: Fraction = Fraction(0)  # the use of both, on which no energy rests
+    watched: Fraction = Fraction(0)  # of what was observed, the time whose use was seen
+    joules_low: Fraction = Fraction(0)  # by what meters may be off
+    joules_high: Fraction = Fraction(0)
+    driven_low: Fraction = Fraction(0)
+    driven_high: Fraction = Fraction(0)
+
+    def read(self, level: str) -> tuple[Fraction, Fraction]:
+        """What meters read of chips, and the share that drivers state, at a level."""
+        return {
+            "low": (self.joules_low, self.driven_low),
+            "mid": (self.joules, self.driven_busy),
+            "high": (self.joules_high, self.driven_high),
+        }[level]
 
     def __add__(self, other: "Seen") -> "Seen":
         return Seen(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(Seen)))
@@ -114,14 +127,21 @@ NOTHING = Seen(Fraction(0), Fraction(0))
 def _counted(spans: Iterable[Span], length: int, idle_beside: int = 0) -> Seen:
     spans = [span for span in spans if span.is_known]
     seen, filled = ([span.use or 0 for span in spans if span.is_filled is wanted] for wanted in (False, True))
-    watts = [span.power for span in spans if span.power is not None]
-    shares = [span.driver for span in spans if span.power is None and span.driver is not None]
+    metered = [span for span in spans if span.power is not None]
+    driven = [span for span in spans if span.power is None and span.driver is not None]
     beside = [span.use or 0 for span in spans if span.has_power]
+    watched = [span for span in spans if span.use is not None and not span.is_filled]
+
+    def total(figures: Iterable[int]) -> Fraction:
+        return Fraction(sum(figures) * length, FULL)
+
     return Seen(
-        Fraction((len(seen) + idle_beside) * length), Fraction(sum(seen) * length, FULL),
-        Fraction(len(filled) * length), Fraction(sum(filled) * length, FULL),
-        Fraction(len(watts) * length), Fraction(sum(watts) * length, FULL),
-        Fraction(len(shares) * length), Fraction(sum(shares) * length, FULL), Fraction(sum(beside) * length, FULL),
+        Fraction((len(seen) + idle_beside) * length), total(seen), Fraction(len(filled) * length), total(filled),
+        Fraction(len(metered) * length), total(span.power for span in metered),
+        Fraction(len(driven) * length), total(span.driver for span in driven), total(beside),
+        Fraction((len(watched) + idle_beside) * length),
+        total(span.power_low for span in metered), total(span.power_high for span in metered),
+        total(span.driver_low for span in driven), total(span.driver_high for span in driven),
     )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from .exports import modified_at, moment
 from .holdings import Hold
+from .meters import bounded, sampling_of, spread_at, spreads
 from .months import bounds, by_month, month_of
 from .neuron import named_in, text_of
 from .records import microseconds
@@ -44,6 +45,8 @@ class NodeReading:
     start: int
     end: int
     power: int
+    low: int
+    high: int
     rank: int
     meter: str = "pdu"
     is_point: bool = False
@@ -64,7 +67,9 @@ def read_driver(location: Path, as_published: datetime | None = None) -> Iterato
             status, epoch, *_, mean = line["text"].split(",")
             if status == "POWER_STATUS_VALID":
                 device, end = int(re.search(r"neuron(\d+)/", line["path"])[1]), int(epoch) * FULL
-                stated = {"meter": "neuron_sysfs", "driver": math.floor(Fraction(mean) * FULL / 100 + Fraction(1, 2))}
+                share = math.floor(Fraction(mean) * FULL / 100 + Fraction(1, 2))
+                low, high = bounded(share, "neuron_power", "neuron_sysfs")
+                stated = {"meter": "neuron_sysfs", "driver": share, "driver_low": low, "driver_high": min(high, FULL)}
                 host = line["host"]["resource_id"]
                 yield Sample(host, line.get("run"), device, end - _MINUTE, end, None, True, "", False, **stated)
 
@@ -78,31 +83,34 @@ def read_nvidia_smi(location: Path, as_published: datetime | None = None) -> Ite
             gauge = Gauge(named_in(key, "host"), int(row["index"]), named_in(key, "run"), "nvml")
             watts, use = row["power.draw [W]"].split()[0], row["utilization.gpu [%]"].split()[0]
             found[gauge][at] = _micro(watts), _micro(use) // 100
-    for gauge, start, end, (power, use) in _covered(found):
+    for gauge, start, end, (power, use), (low, high) in _covered(found, "gpu_monitoring"):
         place = gauge.host_id, gauge.run_key, gauge.device
-        yield Sample(*place, start, end, use, False, "", False, meter=gauge.meter, power=power)
+        read = {"meter": gauge.meter, "power": power, "power_low": low, "power_high": high}
+        yield Sample(*place, start, end, use, False, "", False, **read)
 
 
 def read_meters(location: Path, as_published: datetime | None = None) -> Iterator[NodeReading]:
-    found: dict[Gauge, dict[int, int]] = defaultdict(dict)
+    found: dict[Gauge, dict[int, tuple[int, ...]]] = defaultdict(dict)
     for path in _files(location, as_published, "*.csv"):
         for row in csv.DictReader(path.open(encoding="utf-8")):
             gauge = Gauge(row["host"], None, None, row["meter"])
-            found[gauge][microseconds(moment(row["time"]))] = _micro(row["watts"])
-    for gauge, start, end, power in _covered(found):
-        yield NodeReading(gauge.host_id, start, end, power, _RANKS.get(gauge.meter, 1), gauge.meter, is_point=True)
+            found[gauge][microseconds(moment(row["time"]))] = (_micro(row["watts"]),)
+    for gauge, start, end, (power,), (low, high) in _covered(found, "power_meters"):
+        yield NodeReading(gauge.host_id, start, end, power, low, high, _RANKS.get(gauge.meter, 1), gauge.meter, is_point=True)
 
 
-def _covered(found: dict[Gauge, dict[int, object]]) -> Iterator[tuple]:
-    """What points cover: no silence of power is filled, and no month knows the points of the next."""
+def _covered(found: dict[Gauge, dict[int, tuple[int, ...]]], kind: str) -> Iterator[tuple]:
+    """What points cover and how far they may be off: no silence of power is filled, no month knows the points of the next."""
     spacings = Spacings(found)
     for gauge, points in found.items():
         before: int | None = None
+        spread = spreads((at, figures[0]) for at, figures in points.items())
         for at in sorted(points):
             usual = spacings.usual(gauge, at) or _MINUTE
             silence = usual if before is None else at - before
-            start = at - (silence if silence <= WHOLE * usual else usual)
-            yield gauge, max(start, bounds(month_of(at - 1))[0]), at, points[at]
+            spacing = silence if silence <= WHOLE * usual else usual
+            ends = bounded(points[at][0], kind, gauge.meter, sampling_of(spacing, spread_at(spread, at)))
+            yield gauge, max(at - spacing, bounds(month_of(at - 1))[0]), at, points[at], ends
             before = at
 
 
@@ -114,7 +122,8 @@ def read_profiles(location: Path, as_published: datetime | None = None) -> Itera
             if named := re.fullmatch(r"/device:TPU:(\d+)", plane[2][0].decode()):
                 rails = _rails(plane)
                 for (start, end), power in _windows(rails).items():
-                    stated = {"meter": "xprof", "power": power, "rails": frozenset(rails)}
+                    low, high = bounded(power, "xprof", "xprof")
+                    stated = {"meter": "xprof", "power": power, "power_low": low, "power_high": high, "rails": frozenset(rails)}
                     yield Sample(host, named_in(key, "run"), int(named[1]), start, end, None, True, "", False, **stated)
 
 
@@ -199,7 +208,8 @@ def numbered_by_slice(profiled: Iterable[Sample], points: Iterable[Sample]) -> I
         yield replace(sample, device=of_slice[own.index(sample.device)]) if same else sample
 
 
-Stretches = dict[tuple[str, date], list[tuple[int, int, int]]]  # machine and month: start, end, microwatts; each instant once
+# machine and month: start, end, microwatts as read, at the least and at the most; each instant once
+Stretches = dict[tuple[str, date], list[tuple[int, int, int, int, int]]]
 
 
 def node_power(readings: Iterable[NodeReading]) -> Stretches:
@@ -220,7 +230,9 @@ def node_power(readings: Iterable[NodeReading]) -> Stretches:
         for left, right in pairwise(edges):
             if now := [each for each in gapless if each.start <= left and each.end >= right]:
                 best = min(each.rank for each in now)
-                found[place].append((left, right, max(each.power for each in now if each.rank == best)))
+                counting = [each for each in now if each.rank == best]
+                read = (max(getattr(each, name) for each in counting) for name in ("power", "low", "high"))
+                found[place].append((left, right, *read))
     return found
 
 
@@ -228,17 +240,19 @@ def cut_at_readings(holds: Iterable[Hold], power: Stretches) -> Iterator[Hold]:
     """Holds, each inside one unbroken stretch of readings or outside all."""
     for hold in holds:
         stretches = power.get((hold.resource_id, hold.month), ())
-        starts, ends = {start for start, *_ in stretches}, {end for _, end, _ in stretches}
+        starts, ends = {start for start, *_ in stretches}, {end for _, end, *_ in stretches}
         edges = sorted({hold.start, hold.end, *(at for at in starts ^ ends if hold.start < at < hold.end)})
         yield from (replace(hold, start=left, end=right) for left, right in pairwise(edges))
 
 
-def read_at_nodes(holds: Iterable[Hold], power: Stretches) -> dict[Hold, Fraction]:
-    """Watt-microseconds of each hold whose machine was read then: of the machine's the part of its chips."""
-    found: dict[Hold, Fraction] = {}
+def read_at_nodes(holds: Iterable[Hold], power: Stretches) -> dict[Hold, dict[str, Fraction]]:
+    """Watt-microseconds by level of each hold whose machine was read then: of the machine's the part of its chips."""
+    found: dict[Hold, dict[str, Fraction]] = {}
     for hold in holds:
         near = power.get((hold.resource_id, hold.month), ())
-        read = sum(max(min(end, hold.end) - max(start, hold.start), 0) * watts for start, end, watts in near)
-        if read:
-            found[hold] = Fraction(read, FULL) * hold.promised * hold.part / (hold.node_chips or 1)
+        times = [(max(min(end, hold.end) - max(start, hold.start), 0), read) for start, end, *read in near]
+        if any(time for time, _ in times):
+            part = hold.promised * hold.part / (hold.node_chips or 1)
+            levels = enumerate(("mid", "low", "high"))
+            found[hold] = {level: Fraction(sum(time * read[at] for time, read in times), FULL) * part for at, level in levels}
     return found

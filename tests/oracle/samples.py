@@ -10,6 +10,7 @@ from itertools import groupby, pairwise
 
 NO_GAP = 500_000  # microseconds: collectors stamp arrival
 FULL = 1_000_000  # parts per million
+_READ = ("power", "power_low", "power_high", "driver", "driver_low", "driver_high")
 Device = tuple[str, int, int]  # host, machine of a job that calls all of them so, device
 
 
@@ -28,7 +29,11 @@ class Sample:
     region: str | None = None  # where the machine is, as reported
     meter: str | None = None  # what read power
     power: int | None = None  # microwatts
+    power_low: int | None = None
+    power_high: int | None = None
     driver: int | None = None  # parts per million of full power, as a driver shows
+    driver_low: int | None = None
+    driver_high: int | None = None
     rails: frozenset[str] = frozenset()  # that were added up
 
     @property
@@ -58,7 +63,11 @@ class Span:
     owner: str | None  # the run that used it, as far as keys tell
     is_filled: bool
     power: int | None = None
+    power_low: int | None = None
+    power_high: int | None = None
     driver: int | None = None
+    driver_low: int | None = None
+    driver_high: int | None = None
 
     @property
     def is_power_alone(self) -> bool:
@@ -100,9 +109,9 @@ def spans_within(heard: list[Heard], start: int, end: int, holders: set[str]) ->
             is_filled = all(each.sample.is_filled for each in now)
             now = [each for each in now if each.sample.is_filled == is_filled]
             is_measured = not all(each.sample.is_life for each in now)
-            power, driver = (_greatest(getattr(each.sample, name) for each in now) for name in ("power", "driver"))
+            read = {name: _greatest(getattr(each.sample, name) for each in now) for name in _READ}
             use = _use(each.sample for each in now)
-            spans.append(Span(left, right, use, is_measured, _owner(now), is_filled, power, driver))
+            spans.append(Span(left, right, use, is_measured, _owner(now), is_filled, **read))
     return spans
 
 

@@ -74,6 +74,18 @@ def t_two_sided(degrees_of_freedom: int) -> Fraction:
     return Fraction(row["t_975"])
 
 
+def meter_error(kind: str, meter: str) -> tuple[Fraction, Fraction]:
+    """By how much less and more than the reading it may be; both of XProf's meters are alike."""
+    row = next(row for row in _rows("meters") if row["source_kind"] == kind and row["meter"].startswith(meter))
+    return Fraction(row["error_low_share"]), Fraction(row["error_high_share"])
+
+
+def sampling_error(spacing: Fraction) -> tuple[Fraction, Fraction]:
+    """The same of the mean over a spacing in seconds, of which one moment was read."""
+    row = max((row for row in _rows("sampling_errors") if spacing > int(row["over_s"])), key=lambda row: int(row["over_s"]))
+    return Fraction(row["error_low_share"]), Fraction(row["error_high_share"])
+
+
 def power_of(
     name: str, own_idle: Fraction | None = None, own_full: Fraction | None = None, metered: Calibrated | None = None
 ) -> Power | None:
@@ -148,7 +160,7 @@ def factor_of(provider: str, region: str, year: int) -> Factor | None:
         (int(row["data_year"]), date.fromisoformat(row["known_from"]), row)
         for row in _rows("emission_factors")
         if row["factor_set_id"] == FACTOR_SET and row["grid_zone"] in zones and row["grid_zone"]
-        and 0 <= year - int(row["data_year"]) <= OLDEST and date.fromisoformat(row["known_from"]) <= date(year, 12, 31)
+        and int(row["data_year"]) <= year and date.fromisoformat(row["known_from"]) <= date(year, 12, 31)
     ]  # fmt: skip
     if not known:
         return None

@@ -45,7 +45,7 @@ def test_measured_energy_counts_from_its_meter_outwards(exports: GoogleExports) 
     assert (row["energy_basis"], row["power_confidence"], row["reserved_chip_hours"]) == ("measured", "user", 16)
     row = energy_of(exports, measured("1500", "it", unit="Wh"))
     assert boundaries(row) == [None, None, D("1.5"), D("1.725")]
-    assert row["it_energy_kwh_low"] == row["it_energy_kwh_high"] == D("1.5")
+    assert (row["it_energy_kwh_low"], row["it_energy_kwh_high"]) == (D("1.47"), D("1.53"))
 
 
 def test_a_reading_of_the_whole_run_comes_before_one_of_its_region_and_counts_in_its_month_only(exports: GoogleExports) -> None:

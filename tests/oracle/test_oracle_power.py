@@ -37,6 +37,14 @@ def row_of(exports: GoogleExports, run_id: str = "a") -> dict:
     return Oracle(exports.config()).tables()["fct_training_run_energy"][run_id, date(2026, 4, 1)]
 
 
+def ends(row: dict, boundary: str = "chip_host") -> tuple[Decimal, Decimal]:
+    return row[f"{boundary}_energy_kwh_low"], row[f"{boundary}_energy_kwh_high"]
+
+
+def coverage(row: dict) -> tuple[float, float, float]:
+    return row["telemetry_coverage_ratio"], row["power_coverage_ratio"], row["use_coverage_ratio"]
+
+
 def parts(row: dict) -> list[Decimal]:
     found = [row[f"energy_kwh_{name}"] for name in ("measured", "driver_power", "utilisation_model", "time_model")]
     assert sum(found) == row["facility_energy_kwh"]
@@ -86,7 +94,10 @@ def test_of_each_instant_the_best_basis_counts(exports: GoogleExports) -> None:
     write(exports, "neuron_power", "driver.jsonl", driver(range(1, 31), "20.00"))
     row = row_of(exports)
     assert parts(row) == [(16 * Decimal(watts) + 523) / 4000 * FACTOR for watts in ("100", "62.8", "92.5", "121")]
-    assert (row["energy_basis"], row["power_confidence"], row["telemetry_coverage_ratio"]) == ("time_model", "assumed", 0.75)
+    assert (row["energy_basis"], row["power_confidence"], coverage(row)) == ("time_model", "assumed", (0.75, 0.5, 0.75))
+    # of watts a minute apart 30 % less, 55 % more; of the driver's share a half and 5 %
+    low, high = (20 + 113 * Decimal("0.1"), 115 + 129 * Decimal("0.21"))
+    assert ends(row, "chip") == (4 * (70 + low + Decimal("76.5") + 20) / 1000, 4 * (155 + high + Decimal("179.5") + 244) / 1000)
     assert row["busy_chip_hours"] == Decimal("7.6")  # 16 chips at 90 % for a quarter, at 50 % for two
 
 
@@ -107,6 +118,8 @@ def test_what_is_read_at_a_node_is_its_runs_by_their_chips(exports: GoogleExport
     assert (a["chip_host_energy_kwh"], b["chip_host_energy_kwh"]) == (Decimal("0.8"), Decimal("0.8"))
     assert (a["energy_basis"], a["power_confidence"]) == ("measured", "measured")
     assert a["chip_energy_kwh"] == Decimal("0.484")  # 4 x 121 W, modelled
+    assert ends(a) == (Decimal("0.584"), Decimal("1.216"))  # points of a PDU a minute apart: 27 % less, 52 % more
+    assert (coverage(a), a["busy_chip_hours"]) == ((1, 1, 0), None)
 
 
 def test_rails_of_a_profile_add_up_over_its_window_alone(exports: GoogleExports) -> None:
@@ -127,3 +140,22 @@ def test_rails_of_a_profile_add_up_over_its_window_alone(exports: GoogleExports)
     # two minutes at 100 and 160 W, the rest at 121 W
     assert row["energy_kwh_measured"] == ((16 * Decimal(130) + 523) / 30 / 1000 * FACTOR).quantize(Decimal("1e-9"))
     assert row["chip_energy_kwh"] == (16 * (Decimal(130) / 30 + 121 * Decimal(29) / 30) / 1000).quantize(Decimal("1e-9"))
+    # a window has no sampling, and rails that are missing can only be more
+    found = [
+        (16 * (factor * 130 / 30 + unseen * Decimal(29) / 30) / 1000)
+        for factor, unseen in ((Decimal(1), 20), (Decimal("1.25"), 244))
+    ]
+    assert ends(row, "chip") == tuple(value.quantize(Decimal("1e-9")) for value in found)
+
+
+def test_the_spread_of_an_hours_points_counts_where_it_is_more_than_that_of_their_spacing(exports: GoogleExports) -> None:
+    exports.runs(run("a", (NODE, TEN, "2026-04-10T10:10:00Z", 16)))
+    points = "".join(
+        f"2026-04-10T10:{second // 60:02}:{second % 60:02}Z,{NODE},pdu,{(3000, 5000)[second // 10 % 2]}\n"
+        for second in range(10, 610, 10)
+    )
+    write(exports, "power_meters", "rack.csv", f"time,host,meter,watts\n{points}")
+    row = row_of(exports)
+    # 60 points, 59 steps: the root of 2 x 59 x 2000 squared, over 60 x 4000, is 9.0523 %, and the PDU's own 2 %
+    assert row["chip_host_energy_kwh"] == (Decimal(4) / 6).quantize(Decimal("1e-9"))
+    assert ends(row) == tuple((Decimal(4) / 6 * (1 + sign * Decimal("0.110523"))).quantize(Decimal("1e-9")) for sign in (-1, 1))

@@ -49,6 +49,8 @@ def add_energy_rows(file: File, run: Run, month: date) -> None:
         energy_basis="time_model",
         power_confidence="published" if run.family == "tpu" else "third_party",
         telemetry_coverage_ratio=float(observed),
+        power_coverage_ratio=0.0,
+        use_coverage_ratio=float(observed),
         reserved_chip_hours=hours,
         busy_chip_hours=nine(hours * observed * Decimal("0.75")) if run.has_telemetry else None,
         pue_ratio=1.1 if run.has_power else None,

@@ -294,7 +294,9 @@ create table marts.fct_training_run_energy (
     busy_chip_hours decimal(38, 9),
     pue_ratio double,
     pue_source varchar,
-    implied_energy_kwh decimal(38, 9)
+    implied_energy_kwh decimal(38, 9),
+    power_coverage_ratio double,
+    use_coverage_ratio double
 );
 
 create table marts.fct_power_calibration (

@@ -59,9 +59,9 @@ def test_what_the_organisation_measured_is_visible_as_such(published: Path, tmp_
 
 
 @pytest.mark.parametrize(("day", "is_told"), [("2026-10-01", True), ("2026-10-02", False)])
-def test_the_report_shows_a_quarter_before_a_factor_expires(published: Path, tmp_path: Path, day: str, is_told: bool) -> None:
+def test_the_report_shows_a_quarter_before_a_factor_is_too_old(published: Path, tmp_path: Path, day: str, is_told: bool) -> None:
     reasons = " ".join(rendered(expires(published, day), "2026Q2", tmp_path).reasons)
-    told = f"The emission factor of us-east-2 expires on {day} (its data are 2 years old)"
+    told = f"The emission factor of us-east-2 is too old on {day} (its data are 2 years old): it counts on"
     assert (told in reasons) == is_told
 
 
@@ -69,16 +69,22 @@ def test_the_report_shows_a_quarter_before_a_factor_expires(published: Path, tmp
     ("now", "told"),
     [
         ("2028-09-30", []),
-        ("2028-10-01", ["emission factors expire on 2029-01-01: egrid2023-rfcw (us-east-2); age 2 years."]),
-        ("2029-01-01", ["emission factors expired on 2029-01-01: egrid2023-rfcw (us-east-2); age 2 years."]),
+        ("2028-10-01", ["emission factors are too old on 2029-01-01 and count on: egrid2023-rfcw (us-east-2); age 2 years."]),
+        ("2029-01-01", ["emission factors were too old on 2029-01-01 and count on: egrid2023-rfcw (us-east-2); age 2 years."]),
     ],
 )
-def test_status_shows_a_quarter_before_a_factor_expires(published: Path, now: str, told: list[str]) -> None:
+def test_status_shows_a_quarter_before_a_factor_is_too_old(published: Path, now: str, told: list[str]) -> None:
     at = datetime.fromisoformat(now).replace(tzinfo=UTC)
     warnings = expiring_factors(published, at)
-    assert [warning.partition(" From")[0] for warning in warnings] == told
+    assert [warning.partition(" See")[0] for warning in warnings] == told
     text = " ".join(table_text(Status(at, [], warnings=warnings), width=120).split())
     assert all(f"warning {one}" in text for one in told)
+
+
+def test_an_own_factor_ends_and_does_not_count_on(published: Path, tmp_path: Path) -> None:
+    path = changed(published, OWN_FACTOR, OWN_ROWS, "update marts.dim_emission_factors set valid_to = date '2026-09-01'")
+    (own,) = [one for one in rendered(path, "2026Q2", tmp_path).reasons if one.startswith("The own emission factor")]
+    assert own == "The own emission factor of us-east-2 ends on 2026-09-01: months from then on have none of that set."
 
 
 def test_only_factors_of_the_newest_month_count(published: Path) -> None:

@@ -27,6 +27,8 @@ KEYS = {
     "unmetered_rails": ("meter",),
     "power_doubts": ("doubt",),
     "power_rails": ("accelerator_type", "meter", "rail"),
+    "meters": ("source_kind", "meter"),
+    "sampling_errors": ("over_s",),
     "pue": ("provider_name", "region_id", "data_year"),
     "emission_factors": ("factor_id",),
     "t_quantiles": ("degrees_of_freedom",),
@@ -81,12 +83,12 @@ def test_every_column_has_a_type_and_a_description(seed: str) -> None:
 
 @pytest.mark.parametrize("seed", KEYS)
 def test_every_row_has_a_source_a_date_and_a_confidence(seed: str) -> None:
+    may_be_assumed = seed in {"pue", "meters", "sampling_errors", "calibration_terms"}
+    levels = {"high", "medium", "low"} | ({"assumed"} if may_be_assumed else set())
     for row in rows(seed):
         assert row["source"].strip(), row
         assert date.fromisoformat(row["source_date"]), row
-        assert row["confidence"] in {"high", "medium", "low"} | (
-            {"assumed"} if seed in ("pue", "calibration_terms") else set()
-        ), row
+        assert row["confidence"] in levels, row
 
 
 @pytest.mark.parametrize("seed", KEYS)

@@ -57,6 +57,7 @@ SEEDS = {  # of a dimension that is a seed: its file, and the columns by which a
     "dim_regions": ("regions", ("provider_name", "region_id")),
     "dim_emission_factors": ("emission_factors", ("factor_id",)),
     "dim_accelerators": ("accelerator_types", ("accelerator_type",)),
+    "dim_meters": ("meters", ("source_kind", "meter")),
     "dim_pue": ("pue", ("provider_name", "region_id", "data_year")),
     "dim_vendor_claims": ("vendor_claims", ("claim_id",)),
     "dim_article_figures": ("article_figures", ("figure_id",)),

@@ -47,12 +47,14 @@ def take_groups(found: Origins, rows: Rows) -> None:
 
 
 def seeds_of_energy(rows: Rows) -> dict[str, str]:
-    """The seeds of power and PUE that the energy of some rows is worked out with: of each, which of its rows."""
+    """The seeds of power, meters and PUE that the energy of some rows is worked out with: of each, which of its rows."""
     used = "{0} in (select {0} from published.marts.dim_training_runs semi join " + rows + " using (training_run_id))"
     found_by = {"accelerator_power": "accelerator_type", "host_power": "accelerator_type", "it_overhead": "provider_name"}
     is_named = "starts_with(energy.pue_source, concat(seed.source, ', ', seed.data_year, ', ', seed.region_id))"
     of_pue = f"exists (select 1 from {rows} as energy where {is_named})"
-    return {seed: used.format(name) for seed, name in found_by.items()} | {"pue": of_pue}
+    of_meters = f"exists (select 1 from {rows} as energy where energy_kwh_measured + energy_kwh_driver_power > 0)"
+    of_energy = {"pue": of_pue, "meters": of_meters, "sampling_errors": of_meters}
+    return {seed: used.format(name) for seed, name in found_by.items()} | of_energy
 
 
 def add_quarantined(found: Origins, of_table: str, rows: Rows) -> None:

@@ -27,7 +27,6 @@ where
     and factors.method = 'location_based'
     and factors.basis = 'direct'
     and factors.data_year <= region_months.usage_year
-    and factors.data_year >= region_months.usage_year - 4
     and factors.known_from < cast(date_trunc('year', region_months.usage_month) + interval 1 year as date)
 qualify row_number() over (
     partition by region_months.usage_month, region_months.provider_name, region_months.region_id

@@ -3,8 +3,10 @@
 {%- set span = node ~ ', span_from_us' %}
 {#- of power: where watts are known, where only the driver's share of full power is, and the use of the same chips and time -#}
 {%- set power_times = {
-    'metered_chips': 'metered_us', 'metered_uw': 'metered_uw_us', 'driven_chips': 'driven_us', 'driven_ppm': 'driven_ppm_us',
-    'powered_ppm': 'powered_ppm_us',
+    'metered_chips': 'metered_us', 'metered_uw': 'metered_uw_us', 'metered_low_uw': 'metered_low_uw_us',
+    'metered_high_uw': 'metered_high_uw_us', 'driven_chips': 'driven_us', 'driven_ppm': 'driven_ppm_us',
+    'driven_low_ppm': 'driven_low_ppm_us', 'driven_high_ppm': 'driven_high_ppm_us', 'powered_ppm': 'powered_ppm_us',
+    'power_alone_chips': 'power_alone_us',
 } %}
 {%- set times = dict({
     'known_chips': 'known_us', 'used_ppm': 'used_ppm_us', 'filled_chips': 'filled_us', 'filled_ppm': 'filled_ppm_us',
@@ -111,8 +113,8 @@ slice_devices as (
         devices.host_key,
         devices.owner_run_id,
         devices.utilisation_ppm,
-        devices.power_uw,
-        devices.driver_ppm,
+        devices.power_uw, devices.power_low_uw, devices.power_high_uw,
+        devices.driver_ppm, devices.driver_low_ppm, devices.driver_high_ppm,
         devices.is_filled,
         devices.is_own_view,
         case when devices.is_filled then 2 else 0 end

@@ -1,6 +1,8 @@
 {{ config(materialized='by_month') }}
 {%- set levels = ['low', 'mid', 'high'] %}
 {%- set boundaries = ['chip', 'chip_host', 'it', 'facility'] %}
+{%- set less = 'cast(1000000 - ' ~ to_units('meters.error_low_share', 6) ~ ' as decimal(38, 0))' %}
+{%- set more = 'cast(1000000 + ' ~ to_units('meters.error_high_share', 6) ~ ' as decimal(38, 0))' %}
 
 with run_months as (
     select training_run_id, usage_month, min(provider_name) as provider_name
@@ -74,12 +76,15 @@ both_sides as (
         coalesce(modelled.observed_ps, 0) as observed_ps,
         coalesce(modelled.metered_ps, 0) as metered_ps,
         coalesce(modelled.powered_ps, 0) as powered_ps,
+        coalesce(modelled.watched_ps, 0) as watched_ps,
         coalesce(modelled.used_ps, 0) as used_ps,
         modelled.energy_kwh_measured,
         modelled.energy_kwh_driver_power,
         modelled.energy_kwh_utilisation_model,
         measured.basis,
-        measured.measured_kwh,
+        {{ scaled('measured.measured_kwh', less, 6) }} as measured_kwh_low,
+        measured.measured_kwh as measured_kwh_mid,
+        {{ scaled('measured.measured_kwh', more, 6) }} as measured_kwh_high,
         measured.stated_by,
         coalesce(modelled.pue_ratio, own.pue_ratio) as pue_ratio,
         coalesce(modelled.pue_source, own.pue_source) as pue_source
@@ -91,6 +96,8 @@ both_sides as (
     from {{ ref('int_run_region_energy') }} as modelled
     full outer join measured using (usage_month, training_run_id, region_id)
     inner join run_months using (usage_month, training_run_id)
+    -- the meter of energy that the organisation states itself
+    left join {{ ref('meters') }} as meters on meters.source_kind = 'user_inputs'
     left join {{ ref('it_overhead') }} as overhead
         on coalesce(modelled.provider_name, run_months.provider_name) = overhead.provider_name
     left join {{ ref('int_own_figures_by_place') }} as own
@@ -107,8 +114,9 @@ with_host as (
         *
         {%- for level in levels %},
         case basis
-            when 'chip' then {{ exact_sum(['measured_kwh', 'chip_host_energy_kwh_' ~ level, '-chip_energy_kwh_' ~ level], 9) }}
-            when 'chip_host' then measured_kwh
+            when 'chip'
+                then {{ exact_sum(['measured_kwh_' ~ level, 'chip_host_energy_kwh_' ~ level, '-chip_energy_kwh_' ~ level], 9) }}
+            when 'chip_host' then measured_kwh_{{ level }}
         end as measured_chip_host_{{ level }}
         {%- endfor %}
     from both_sides
@@ -119,7 +127,7 @@ with_it as (
         *
         {%- for level in levels %},
         case
-            when basis = 'it' then measured_kwh
+            when basis = 'it' then measured_kwh_{{ level }}
             else {{ scaled('measured_chip_host_' ~ level, 'it_factor_' ~ level, 6) }}
         end as measured_it_{{ level }}
         {%- endfor %}
@@ -131,7 +139,7 @@ with_facility as (
         *
         {%- for level in levels %},
         case
-            when basis = 'facility' then measured_kwh
+            when basis = 'facility' then measured_kwh_{{ level }}
             else {{ scaled('measured_it_' ~ level, to_units('pue_ratio', 4), 4) }}
         end as measured_facility_{{ level }}
         {%- endfor %}
@@ -149,6 +157,7 @@ select
     observed_ps,
     metered_ps,
     powered_ps,
+    watched_ps,
     used_ps,
     case when basis is null or basis <> 'facility' then pue_ratio end as pue_ratio,
     case
@@ -157,7 +166,7 @@ select
         else pue_source || ' | user: measured at ' || replace(basis, '_', ' and ') || ', ' || stated_by
     end as pue_source
     {%- for level in levels %},
-    case when basis is null then chip_energy_kwh_{{ level }} when basis = 'chip' then measured_kwh end
+    case when basis is null then chip_energy_kwh_{{ level }} when basis = 'chip' then measured_kwh_{{ level }} end
         as chip_energy_kwh_{{ level }},
     case when basis is null then chip_host_energy_kwh_{{ level }} else measured_chip_host_{{ level }} end
         as chip_host_energy_kwh_{{ level }},

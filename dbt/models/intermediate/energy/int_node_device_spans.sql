@@ -23,8 +23,8 @@ gapless_samples as (
         is_measured,
         is_filled,
         utilisation_ppm,
-        power_uw,
-        driver_ppm,
+        power_uw, power_low_uw, power_high_uw,
+        driver_ppm, driver_low_ppm, driver_high_ppm,
         case
             when
                 sample_from_us > reached_us
@@ -101,8 +101,8 @@ pieces as (
         is_measured,
         is_filled,
         utilisation_ppm,
-        power_uw,
-        driver_ppm
+        power_uw, power_low_uw, power_high_uw,
+        driver_ppm, driver_low_ppm, driver_high_ppm
     from held_pieces
 ),
 
@@ -149,8 +149,8 @@ slice_pieces as (
         bucketed_pieces.is_measured,
         bucketed_pieces.is_filled,
         bucketed_pieces.utilisation_ppm,
-        bucketed_pieces.power_uw,
-        bucketed_pieces.driver_ppm,
+        bucketed_pieces.power_uw, bucketed_pieces.power_low_uw, bucketed_pieces.power_high_uw,
+        bucketed_pieces.driver_ppm, bucketed_pieces.driver_low_ppm, bucketed_pieces.driver_high_ppm,
         bucketed_pieces.owner_run_id,
         bool_and(bucketed_pieces.is_filled) over (partition by {{ piece }}, cluster, slices.slice_from) as is_all_filled
     from slices
@@ -179,8 +179,8 @@ select
     is_measured,
     is_filled,
     utilisation_ppm,
-    power_uw,
-    driver_ppm,
+    power_uw, power_low_uw, power_high_uw,
+    driver_ppm, driver_low_ppm, driver_high_ppm,
     owner_run_id
 from cluster_pieces
 where piece_count = 1
@@ -194,8 +194,7 @@ select
     bool_or(is_measured) as is_measured,
     bool_and(is_filled) as is_filled,
     {{ use_together() }} as utilisation_ppm,
-    max(power_uw) as power_uw,
-    max(driver_ppm) as driver_ppm,
+    {{ greatest_readings() }},
     -- monitors of two runs list all chips of a machine: a chip is the run's under whose key it was used more
     case
         when min(owner_run_id) = max(owner_run_id) then min(owner_run_id)

@@ -7,6 +7,8 @@ with ranked_readings as (
         readings.from_us as sample_from_us,
         readings.to_us as sample_to_us,
         readings.power_uw,
+        readings.power_low_uw,
+        readings.power_high_uw,
         -- a meter before what a scheduler adds up, and that before an estimate by a process
         case readings.meter when 'slurm' then 2 when 'codecarbon' then 3 else 1 end as meter_rank,
         max(readings.to_us) over (
@@ -23,6 +25,8 @@ gapless_readings as (
         {{ node }},
         meter_rank,
         power_uw,
+        power_low_uw,
+        power_high_uw,
         case
             when sample_from_us > reached_us and sample_from_us - reached_us <= {{ telemetry_gap_us() }} then reached_us
             else sample_from_us
@@ -50,6 +54,8 @@ slice_readings as (
         slices.slice_from,
         slices.slice_to,
         bucketed_readings.power_uw,
+        bucketed_readings.power_low_uw,
+        bucketed_readings.power_high_uw,
         bucketed_readings.meter_rank,
         min(bucketed_readings.meter_rank) over (partition by {{ node }}, slices.slice_from) as best_rank
     from slices
@@ -65,7 +71,9 @@ select
     slice_from as from_us,
     slice_to as to_us,
     -- of two meters the greater: one may see a part of the node only
-    max(power_uw) as power_uw
+    max(power_uw) as power_uw,
+    max(power_low_uw) as power_low_uw,
+    max(power_high_uw) as power_high_uw
 from slice_readings
 where meter_rank = best_rank
 group by {{ node }}, slice_from, slice_to

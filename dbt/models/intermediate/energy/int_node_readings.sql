@@ -40,10 +40,12 @@ readings as (
     select
         {{ reading }},
         readings.power_uw,
+        readings.power_low_uw,
+        readings.power_high_uw,
         readings.is_below_band,
         {{ machine_name('readings.host_id') }} as machine_name,
         keys_of_month.training_run_id as keyed_run_id
-    from {{ ref('int_power_readings') }} as readings
+    from {{ ref('int_metered_power') }} as readings
     left join keys_of_month using (usage_month, run_key)
     where readings.boundary = 'node' and readings.power_uw is not null and {{ in_build_months('readings.usage_month') }}
 
@@ -57,10 +59,13 @@ readings as (
         readings.sample_from_us,
         readings.sample_to_us,
         readings.power_uw,
+        {{ less_share('readings.power_uw', to_units('meters.error_low_share', 6)) }} as power_low_uw,
+        {{ more_share('readings.power_uw', to_units('meters.error_high_share', 6)) }} as power_high_uw,
         readings.is_below_band,
         {{ machine_name('readings.host_id') }} as machine_name,
         readings.run_key as keyed_run_id
     from {{ ref('int_scheduler_readings') }} as readings
+    left join {{ ref('meters') }} as meters on meters.source_kind = 'training_runs' and readings.meter = meters.meter
     inner join months on readings.sample_from_us < months.month_to_us and readings.sample_to_us > months.month_from_us
     where readings.power_uw is not null
 ),
@@ -68,7 +73,8 @@ readings as (
 -- a reading with the key of a known run is of a node that this run holds then
 readings_of_hosts as (
     select distinct
-        {{ node }}, readings.meter, readings.sample_from_us, readings.sample_to_us, readings.power_uw, readings.is_below_band
+        {{ node }}, readings.meter, readings.sample_from_us, readings.sample_to_us, readings.power_uw,
+        readings.power_low_uw, readings.power_high_uw, readings.is_below_band
     from readings
     inner join nodes using (usage_month, machine_name)
     left join holdings using ({{ node }})
@@ -105,7 +111,8 @@ readings_of_nodes as (
 
     union
 
-    select usage_month, resource_id, meter, sample_from_us, sample_to_us, power_uw, is_below_band
+    select
+        usage_month, resource_id, meter, sample_from_us, sample_to_us, power_uw, power_low_uw, power_high_uw, is_below_band
     from held_by_run
     where first_resource_id = last_resource_id and node_count = 1
 )
@@ -116,6 +123,8 @@ select
     greatest(readings.sample_from_us, months.month_from_us) as from_us,
     least(readings.sample_to_us, months.month_to_us) as to_us,
     readings.power_uw,
+    readings.power_low_uw,
+    readings.power_high_uw,
     readings.is_below_band,
     {{ asked_from('readings.sample_from_us', 'readings.sample_to_us') }} as asked_from_us
 from readings_of_nodes as readings

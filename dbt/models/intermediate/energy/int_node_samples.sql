@@ -1,7 +1,8 @@
 {%- set sample_columns %}
         samples.usage_month, nodes.resource_id, samples.keyed_run_id, samples.device_index,
         samples.document_hash, samples.is_document, samples.is_measured,
-        samples.sample_from_us, samples.sample_to_us, samples.utilisation_ppm, samples.is_filled, samples.power_uw, samples.driver_ppm
+        samples.sample_from_us, samples.sample_to_us, samples.utilisation_ppm, samples.is_filled,
+        samples.power_uw, samples.power_low_uw, samples.power_high_uw, samples.driver_ppm, samples.driver_low_ppm, samples.driver_high_ppm
 {%- endset %}
 {{ config(materialized='by_month') }}
 
@@ -129,7 +130,6 @@ select
     bool_or(is_measured) as is_measured,
     bool_or(not is_measured) as is_present,
     {{ use_together() }} as utilisation_ppm,
-    max(power_uw) as power_uw,
-    max(driver_ppm) as driver_ppm
+    {{ greatest_readings() }}
 from samples_by_machine
 group by all

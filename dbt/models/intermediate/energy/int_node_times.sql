@@ -80,11 +80,13 @@ metered_times as (
     select
         usage_month,
         resource_id,
-        times.span_from_us,
+        times.span_from_us
+        {%- for read in ['power_uw', 'power_low_uw', 'power_high_uw'] %},
         cast(sum(
-            cast(power.power_uw as decimal(19, 0))
+            cast(power.{{ read }} as decimal(19, 0))
             * cast(least(power.to_us, times.span_to_us) - greatest(power.from_us, times.span_from_us) as decimal(18, 0))
-        ) as decimal(38, 0)) as node_uw_us
+        ) as decimal(38, 0)) as {{ read | replace('power', 'node') }}_us
+        {%- endfor %}
     from times
     inner join {{ ref('int_node_power') }} as power using (usage_month, resource_id)
     where power.from_us < times.span_to_us and power.to_us > times.span_from_us
@@ -94,6 +96,8 @@ metered_times as (
 select
     times.*,
     metered_times.node_uw_us,
+    metered_times.node_low_uw_us,
+    metered_times.node_high_uw_us,
     coalesce(times.span_chips > times.node_chips, false) as is_oversubscribed,
     coalesce(least(times.span_chips, times.node_chips), 0) as held_chips,
     coalesce(types.accelerator_family = 'tpu', false) as is_tpu

@@ -15,7 +15,7 @@
 ] %}
 {%- set stated = [
     'usage_month', 'boundary', 'meter', 'host_id', 'run_key', 'device_index', 'is_sampled', 'sample_from_us', 'sample_to_us',
-    'accelerator_type', 'sdk_version', 'is_measured', 'utilisation_ppm', 'power_uw', 'driver_ppm',
+    'accelerator_type', 'sdk_version', 'is_measured', 'utilisation_ppm', 'power_uw', 'driver_ppm', 'is_moment',
 ] + doubts %}
 
 with months as (
@@ -34,6 +34,7 @@ delivered as (
         coalesce(accelerator_type, '') as kind, host_id, run_key, accelerator_type, sdk_version, sample_from_us, sample_to_us,
         is_measured, utilisation_ppm, component, boundary, power_uw, driver_ppm, meter, is_sampled,
         case when boundary = 'chip' then device_index end as device_index,
+        {{ 'is_moment' if model == 'stg_power_meters__readings' else 'sample_from_us is null and not is_sampled' }} as is_moment,
         {%- if model in counters %}
         is_stuck, moment_from_us, moment_uw, case when is_counter then '{{ counters[model] }}' else 'power_w' end as column_name
         {%- else %}
@@ -203,6 +204,7 @@ usable as (
         is_sampled,
         case when is_doubted and is_moment_plausible then moment_from_us else sample_from_us end as sample_from_us,
         sample_to_us,
+        is_moment or coalesce(is_doubted and is_moment_plausible, false) as is_moment,
         accelerator_type,
         sdk_version,
         is_measured,
@@ -232,6 +234,7 @@ rails as (
         sample_from_us,
         sample_to_us,
         max(place_type) as place_type,
+        bool_or(is_moment) as is_moment,
         max(accelerator_type) as accelerator_type,
         max(sdk_version) as sdk_version,
         bool_or(is_measured) as is_measured,
@@ -276,6 +279,7 @@ summed_rails as (
         is_sampled,
         sample_from_us,
         sample_to_us,
+        bool_or(is_moment) as is_moment,
         max(accelerator_type) as accelerator_type,
         max(sdk_version) as sdk_version,
         bool_or(is_measured) as is_measured,
@@ -303,8 +307,8 @@ summed_rails as (
 -- a chip draws what its rails draw together, known where each of them is; one that is also read as a whole the greater of both
 readings as (
     select
-        {{ place }}, host_key, device_key, is_sampled, sample_from_us, sample_to_us, accelerator_type, sdk_version, is_measured,
-        utilisation_ppm, driver_ppm, is_stuck, is_below_band, moment_uw, band_least_uw, band_most_uw,
+        {{ place }}, host_key, device_key, is_sampled, sample_from_us, sample_to_us, is_moment, accelerator_type, sdk_version,
+        is_measured, utilisation_ppm, driver_ppm, is_stuck, is_below_band, moment_uw, band_least_uw, band_most_uw,
         cast(greatest(
             whole_uw, case when rails_uw between band_least_uw and band_most_uw then rails_uw end
         ) as bigint) as power_uw,
@@ -390,6 +394,7 @@ select
     covered.sdk_version,
     covered.is_sampled,
     covered.sample_from_us is null as is_point,
+    covered.is_moment,
     covered.covered_from_us as sample_from_us,
     covered.sample_to_us,
     covered.is_measured,

@@ -1,8 +1,10 @@
 {{ config(materialized='by_month') }}
 {%- set span = 'usage_month, resource_id, span_from_us' %}
 {%- set seen = [
-    'used_ppm_us', 'filled_us', 'filled_ppm_us', 'metered_us', 'metered_uw_us', 'driven_us', 'driven_ppm_us', 'powered_ppm_us',
+    'used_ppm_us', 'filled_us', 'filled_ppm_us', 'metered_us', 'metered_uw_us', 'metered_low_uw_us', 'metered_high_uw_us', 'driven_us',
+    'driven_ppm_us', 'driven_low_ppm_us', 'driven_high_ppm_us', 'powered_ppm_us', 'power_alone_us',
 ] %}
+{%- set node = ['node_uw_us', 'node_low_uw_us', 'node_high_uw_us'] %}
 with unknown_ends as (
     select distinct usage_month, training_run_id from {{ ref('int_month_holdings') }}
     where held_to is null
@@ -19,6 +21,8 @@ spans as (
         times.span_chips,
         times.is_oversubscribed and holders.run_chips is not null as has_part,
         times.node_uw_us,
+        times.node_low_uw_us,
+        times.node_high_uw_us,
         times.node_uw_us is not null as is_node_metered,
         -- joules of a machine whose chips no record counts are its only holder's
         times.node_uw_us is not null and holders.run_chips is null and times.holder_count = 1 as is_whole_machine
@@ -39,7 +43,9 @@ shares as (
         {%- for time in seen %}
         cast(0 as decimal(38, 0)) as {{ time }},
         {%- endfor %}
-        cast(0 as decimal(38, 0)) as node_uw_us
+        {%- for energy in node %}
+        cast(0 as decimal(38, 0)) as {{ energy }}{{ ',' if not loop.last }}
+        {%- endfor %}
     from spans
 
     union all
@@ -57,7 +63,9 @@ shares as (
         {%- for time in seen %}
         chip_use.{{ time }},
         {%- endfor %}
-        cast(0 as decimal(38, 0)) as node_uw_us
+        {%- for energy in node %}
+        cast(0 as decimal(38, 0)) as {{ energy }}{{ ',' if not loop.last }}
+        {%- endfor %}
     from {{ ref('int_chip_use') }} as chip_use
     inner join spans using ({{ span }}, training_run_id)
 
@@ -74,7 +82,9 @@ shares as (
         {%- for time in seen %}
         cast(0 as decimal(38, 0)) as {{ time }},
         {%- endfor %}
-        cast(0 as decimal(38, 0)) as node_uw_us
+        {%- for energy in node %}
+        cast(0 as decimal(38, 0)) as {{ energy }}{{ ',' if not loop.last }}
+        {%- endfor %}
     from {{ ref('int_chip_use') }} as chip_use
     inner join spans using ({{ span }}, training_run_id)
     where not spans.has_part and chip_use.share_denominator > 1
@@ -97,7 +107,7 @@ shares as (
         {%- for time in seen %}
         cast(0 as decimal(38, 0)) as {{ time }},
         {%- endfor %}
-        node_uw_us
+        {{ node | join(', ') }}
     from spans
     where is_node_metered
 )
@@ -118,7 +128,9 @@ select
     {%- for time in seen %}
     cast(sum(shares.{{ time }}) as decimal(38, 0)) as {{ time }},
     {%- endfor %}
-    cast(sum(shares.node_uw_us) as decimal(38, 0)) as node_uw_us
+    {%- for energy in node %}
+    cast(sum(shares.{{ energy }}) as decimal(38, 0)) as {{ energy }}{{ ',' if not loop.last }}
+    {%- endfor %}
 from shares
 inner join spans using ({{ span }}, training_run_id)
 left join unknown_ends using (usage_month, training_run_id)

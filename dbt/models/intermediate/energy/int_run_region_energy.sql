@@ -4,8 +4,9 @@
 {%- set chip_shares = 'cast(shares * 1000000 as decimal(38, 0))' %}
 {%- set all_chips = 'cast(metered_chip + driven_chip + seen_chip + unseen_chip as decimal(38, 0))' %}
 {%- set summed = [
-    'reserved_us', 'observed_us', 'used_ppm_us', 'filled_us', 'filled_ppm_us', 'metered_us', 'metered_uw_us', 'driven_us',
-    'driven_ppm_us', 'powered_ppm_us', 'node_uw_us',
+    'reserved_us', 'observed_us', 'used_ppm_us', 'filled_us', 'filled_ppm_us', 'metered_us', 'metered_uw_us', 'metered_low_uw_us',
+    'metered_high_uw_us', 'driven_us', 'driven_ppm_us', 'driven_low_ppm_us', 'driven_high_ppm_us', 'powered_ppm_us', 'power_alone_us',
+    'node_uw_us', 'node_low_uw_us', 'node_high_uw_us',
 ] %}
 
 with chip_time as (
@@ -86,6 +87,9 @@ chip_time_with_power as (
         -- what neither watts nor the driver's share are known of takes the use
         cast(observed_us - metered_us - driven_us as decimal(38, 0)) as seen_us,
         cast(used_ppm_us - powered_ppm_us as decimal(38, 0)) as seen_ppm_us,
+        {{ read_at_level('metered', 'uw_us', 'level') }} as read_chip_uw_us,
+        {{ read_at_level('driven', 'ppm_us', 'level') }} as read_ppm_us,
+        {{ read_at_level('node', 'uw_us', 'level') }} as read_node_uw_us,
         -- a short silence draws what the point after it states; the bounds know nothing of it
         case when level = 'mid' then filled_us else cast(0 as decimal(38, 0)) end as short_us,
         case when level = 'mid' then filled_ppm_us else cast(0 as decimal(38, 0)) end as short_ppm_us,
@@ -98,12 +102,12 @@ chip_time_with_power as (
 energy_of_counted_chips as (
     select
         *,
-        case when is_chips_known then cast(metered_uw_us * 1000000 as decimal(38, 0)) end as metered_chip,
-        case when is_part_known then node_uw_us end as node,
+        case when is_chips_known then cast(read_chip_uw_us * 1000000 as decimal(38, 0)) end as metered_chip,
+        case when is_part_known then read_node_uw_us end as node,
         case
             when driven_us = 0 then cast(0 as decimal(38, 0))
             when is_chips_known then cast(
-                cast(idle_uw * driven_us as decimal(38, 0)) * 1000000 + cast((max_uw - idle_uw) * driven_ppm_us as decimal(38, 0))
+                cast(idle_uw * driven_us as decimal(38, 0)) * 1000000 + cast((max_uw - idle_uw) * read_ppm_us as decimal(38, 0))
                 as decimal(38, 0)
             )
         end as driven_chip,
@@ -134,6 +138,7 @@ energy_of_counted_chips as (
         cast(case when is_node_metered then reserved_us else {{ time }} end * share_numerator * 1000000 as decimal(38, 0))
             as share_{{ name }}_ps,
         {%- endfor %}
+        cast((observed_us - power_alone_us) * share_numerator * 1000000 as decimal(38, 0)) as share_watched_ps,
         cast(used_ppm_us * share_numerator as decimal(38, 0)) as share_used_ps
     from chip_time_with_power
 ),
@@ -153,7 +158,7 @@ run_regions as (
                 end)
             else 4
         end as confidence_rank
-        {%- for time in ['reserved_ps', 'observed_ps', 'metered_ps', 'powered_ps', 'used_ps'] %},
+        {%- for time in ['reserved_ps', 'observed_ps', 'metered_ps', 'powered_ps', 'watched_ps', 'used_ps'] %},
         cast(sum({{ cut_up('share_' ~ time, 'shares') }}) as decimal(38, 0)) as {{ time }}
         {%- endfor %}
         {%- for energy in ['metered_chip', 'driven_chip', 'seen_chip', 'unseen_chip'] %},
@@ -233,7 +238,7 @@ kwh as (
 wide as (
     select
         usage_month, training_run_id, region_id, provider_name, confidence_rank,
-        reserved_ps, observed_ps, metered_ps, powered_ps, used_ps, pue_ratio, pue_source
+        reserved_ps, observed_ps, metered_ps, powered_ps, watched_ps, used_ps, pue_ratio, pue_source
         {%- for level in levels %}{% for boundary in ['chip', 'chip_host', 'it', 'facility'] %},
         max(case when level = '{{ level }}' then {{ boundary }}_energy_kwh end) as {{ boundary }}_energy_kwh_{{ level }}
         {%- endfor %}{% endfor %}
@@ -243,14 +248,14 @@ wide as (
     from kwh
     group by
         usage_month, training_run_id, region_id, provider_name, confidence_rank,
-        reserved_ps, observed_ps, metered_ps, powered_ps, used_ps, pue_ratio, pue_source
+        reserved_ps, observed_ps, metered_ps, powered_ps, watched_ps, used_ps, pue_ratio, pue_source
 )
 
 select
     usage_month, training_run_id, region_id, provider_name,
     -- measured is better than any watts of the catalogue, where nothing was left to them
     case when reserved_ps > 0 and metered_ps = reserved_ps then -1 else confidence_rank end as confidence_rank,
-    reserved_ps, observed_ps, metered_ps, powered_ps, used_ps, pue_ratio, pue_source
+    reserved_ps, observed_ps, metered_ps, powered_ps, watched_ps, used_ps, pue_ratio, pue_source
     {%- for level in levels %}{% for boundary in ['chip', 'chip_host', 'it', 'facility'] %},
     {{ boundary }}_energy_kwh_{{ level }}
     {%- endfor %}{% endfor %},

@@ -50,7 +50,11 @@ month_samples as (
 select
     *,
     cast(null as bigint) as power_uw,
-    cast(null as bigint) as driver_ppm
+    cast(null as bigint) as power_low_uw,
+    cast(null as bigint) as power_high_uw,
+    cast(null as bigint) as driver_ppm,
+    cast(null as bigint) as driver_low_ppm,
+    cast(null as bigint) as driver_high_ppm
 from (
     select distinct
         usage_month,
@@ -82,8 +86,12 @@ select
     readings.utilisation_ppm,
     false as is_filled,
     readings.power_uw,
-    readings.driver_ppm
-from {{ ref('int_power_readings') }} as readings
+    readings.power_low_uw,
+    readings.power_high_uw,
+    readings.driver_ppm,
+    readings.driver_low_ppm,
+    readings.driver_high_ppm
+from {{ ref('int_metered_power') }} as readings
 inner join months using (usage_month)
 where
     readings.boundary = 'chip'

@@ -1,4 +1,25 @@
 {{ config(materialized='by_month') }}
+{#- never rounded up to 1: 1 means every interval -#}
+{%- set coverage = {} %}
+{%- for time in ['observed_ps', 'powered_ps', 'watched_ps'] %}
+{%- set ratio -%}
+case
+        when unknown_ends.is_unknown then null
+        when coalesce(energy.reserved_ps, 0) = 0 then cast(0 as double)
+        when energy.{{ time }} = energy.reserved_ps then cast(1 as double)
+        else least(
+            cast(
+                {{ int_div(
+                    'cast(2 * energy.' ~ time ~ ' * 1000000000 + energy.reserved_ps as decimal(38, 0))',
+                    'cast(2 * energy.reserved_ps as decimal(38, 0))'
+                ) }} as double
+            ),
+            999999999e0
+        ) / 1e9
+    end
+{%- endset %}
+{%- do coverage.update({time: ratio}) %}
+{%- endfor %}
 
 with run_months as (
     select distinct training_run_id, usage_month from {{ ref('int_run_months') }}
@@ -8,7 +29,7 @@ energy as (
     select
         training_run_id,
         usage_month,
-        {{ sums(['reserved_ps', 'observed_ps', 'used_ps'], 0) }},
+        {{ sums(['reserved_ps', 'observed_ps', 'powered_ps', 'watched_ps', 'used_ps'], 0) }},
         max(confidence_rank) as confidence_rank,
         bool_and(is_measured) as is_measured,
         -- where a part of the run was metered, the rest decides
@@ -93,27 +114,13 @@ select
         when energy.confidence_rank = 3 then 'user'
         else 'assumed'
     end as power_confidence,
-    -- never rounded up to 1: 1 means that every interval was observed
-    case
-        when unknown_ends.is_unknown then null
-        when coalesce(energy.reserved_ps, 0) = 0 then cast(0 as double)
-        when energy.observed_ps = energy.reserved_ps then cast(1 as double)
-        else least(
-            cast(
-                {{ int_div(
-                    'cast(2 * energy.observed_ps * 1000000000 + energy.reserved_ps as decimal(38, 0))',
-                    'cast(2 * energy.reserved_ps as decimal(38, 0))'
-                ) }} as double
-            ),
-            999999999e0
-        ) / 1e9
-    end as telemetry_coverage_ratio,
+    {{ coverage['observed_ps'] }} as telemetry_coverage_ratio,
     case
         when unknown_ends.is_unknown or unknown_chips.is_unknown then null
         else coalesce({{ hours('energy.reserved_ps') }}, cast(0 as decimal(38, 9)))
     end as reserved_chip_hours,
     case
-        when energy.observed_ps > 0 and unknown_ends.is_unknown is null then {{ hours('energy.used_ps') }}
+        when energy.watched_ps > 0 and unknown_ends.is_unknown is null then {{ hours('energy.used_ps') }}
     end as busy_chip_hours,
     case
         when energy.facility_energy_kwh_mid is null then null
@@ -126,7 +133,9 @@ select
         when energy.first_pue_source = energy.last_pue_source then energy.first_pue_source
         else energy.first_pue_source || ' | ' || energy.last_pue_source
     end as pue_source,
-    implied.implied_energy_kwh
+    implied.implied_energy_kwh,
+    {{ coverage['powered_ps'] }} as power_coverage_ratio,
+    {{ coverage['watched_ps'] }} as use_coverage_ratio
 from run_months
 left join energy using (training_run_id, usage_month)
 left join idle_shares using (training_run_id, usage_month)

@@ -102,7 +102,7 @@ place_factors as (
         factors.factor_set_id = 'location_direct_v1'
         and factors.method = 'location_based'
         and factors.basis = 'direct'
-        and factors.data_year between years.usage_year - 4 and years.usage_year
+        and factors.data_year <= years.usage_year
         and extract(year from factors.known_from) <= years.usage_year
 ),
 

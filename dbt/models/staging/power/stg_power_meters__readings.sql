@@ -211,6 +211,8 @@ select
     meter,
     sdk_version,
     is_sampled,
+    -- what outlets showed last is of one moment too, though it counts since the reading before
+    (used_mj is null or is_stuck) and sample_from_us is null as is_moment,
     counter_uw is not null and not is_stuck as is_counter,
     is_stuck,
     coalesce(sample_from_us, since_us) as moment_from_us,
