@@ -15,11 +15,13 @@ from tests.connectors.focus import focus_line
 from tests.connectors.gcp import DAY, EMISSION, as_exported
 from tests.connectors.gcp import LINE as GOOGLE
 from tests.connectors.kit import CARBON as AWS_CARBON
-from tests.connectors.test_connector_gpu_monitoring import HEADER, LABELS, gpu, nvml
+from tests.connectors.test_connector_gpu_monitoring import HEADER, LABELS, dcgm_export, gpu, nvml
 from tests.connectors.test_connector_job_forms import MLFLOW, PARENT, PIPELINE, RAY, REPORT, batch_child
 from tests.connectors.test_connector_kubernetes import JOBSET, PODS, listed
 from tests.connectors.test_connector_neuron_power import exported, recorded
 from tests.connectors.test_connector_prometheus import answer, asked
+from tests.connectors.test_connector_redfish import REPORT as REPORT_OF_METRICS
+from tests.connectors.test_connector_redfish import SENSORS, SUBSYSTEM
 from tests.connectors.test_connector_run_logs import GUIDE, entry
 from tests.connectors.test_connector_sagemaker import JOB as TRAINING_JOB
 from tests.connectors.test_connector_slurm import answer as sacct
@@ -145,8 +147,12 @@ JSON_BASES: dict[str, tuple[str, str, Any]] = {
         "answer.json",
         answer(({"__name__": "kepler_node_platform_joules_total", "instance": "n-1"}, [(0, 5), (1, 900), (2, 1800)])),
     ),
+    "gpu_monitoring otlp": ("gpu_monitoring", "dcgm.json", dcgm_export({"DCGM_FI_DEV_POWER_USAGE": 300.0}, gpu="0")),
     "power_meters rows": ("power_meters", "rows.json", ROWS),
     "power_meters redfish": ("power_meters", "redfish.json", REDFISH),
+    "power_meters redfish sensors": ("power_meters", "host=n-1/2026-04-01T12-00-00Z.json", SENSORS),
+    "power_meters redfish subsystem": ("power_meters", "redfish.jsonl", REDFISH | {"document": SUBSYSTEM}),
+    "power_meters redfish report": ("power_meters", "redfish.jsonl", REDFISH | {"document": REPORT_OF_METRICS}),
 }
 TEXT_BASES: dict[str, tuple[str, str, str]] = {
     "runs text sacct": ("training_runs", "sacct.csv", SACCT_TEXT),
