@@ -66,6 +66,7 @@ DESCRIPTORS: dict[str, Descriptor] = {
     "gpu_monitoring": Descriptor("power.gpu_monitoring", "telemetry", meters_chips=True),
     "power_meters": Descriptor("power.power_meters", "telemetry"),
     "prometheus": Descriptor("power.prometheus", "telemetry", meters_chips=True),
+    "wandb": Descriptor("power.wandb", "telemetry", meters_chips=True),
     "training_runs": Descriptor("runs.training_runs", "runs"),
     "fx_rates": Descriptor("inputs.fx_rates", "inputs"),
     "user_inputs": Descriptor("inputs.user_inputs", "inputs"),

@@ -24,7 +24,7 @@ _WHOLE = re.compile(
     re.I,
 )
 _SUPPLY = re.compile(r".*/PowerSupplies/(?P<supply>[^/]+)/Metrics(?:/InputPowerWatts(?:/Reading)?)?", re.I)
-_WHOLE_IDS = frozenset({"SystemInputPower"})
+_WHOLE_ID = "SystemInputPower"
 _MARKS = frozenset({"PowerControl", "PowerWatts", "MetricValues"})  # where a collector dropped the names of OData
 _DEPTH = 4  # a subsystem, its supplies, one of them, its metrics
 _REMEDY = "Collect EnvironmentMetrics or Power of the machine's chassis, or its Sensors expanded ($expand=.)."
@@ -105,7 +105,7 @@ def _of_metric(metric: Row, reported: Any) -> Iterator[_Figure]:
     place = re.sub(r"/?#/?", "/", str(metric.get("MetricProperty") or ""))
     value, time = metric.get("MetricValue"), metric.get("Timestamp") or reported
     supply = _SUPPLY.fullmatch(place)
-    if metric.get("MetricId") in _WHOLE_IDS or _WHOLE.fullmatch(place):
+    if metric.get("MetricId") == _WHOLE_ID or _WHOLE.fullmatch(place):
         yield _Figure(place or str(metric.get("MetricId")), True, "watts", value, time)
     elif supply and "/InputPowerWatts" in place:
         yield _Figure(supply["supply"], False, "watts", value, time)

@@ -33,6 +33,7 @@ IDLE_KEYS = {
     **dict.fromkeys(("prom", "prom+http"), _ASKED | _AMAZON | {"impersonate", "endpoint_url"}),
     "prom+google": _ASKED | _AMAZON,
     "prom+aws": _ASKED | {"impersonate"},
+    "wandb": _AMAZON | _BIGQUERY | {"impersonate"},
 }
 
 

@@ -285,6 +285,23 @@ def test_a_point_of_an_export_that_cannot_be_used_is_left_out_by_name(
     assert (all(row["power_w"] is None for row in rows_of(result)), reasons(result)) == (True, {reason: "1 left out"})
 
 
+HISTORY = {
+    "metrics": [
+        {"key": "system/gpu_3_power_usage_watts", "value": 412.5, "timestamp": 1775001630000, "step": 0, "run_id": "r-1"},
+        {"key": "system/n-2/gpu_3_utilization_percentage", "value": 97, "timestamp": "1775001630000", "run_id": "r-1"},
+        {"key": "system/gpu_3_memory_usage_percentage", "value": 5, "timestamp": 1775001630000},
+    ]
+}
+
+
+def test_a_history_of_mlflow_is_a_reading_per_value(tmp_path: Path) -> None:
+    """As metrics/get-history answers; a node's name is in the metric where the job gave its nodes names."""
+    result = read(tmp_path, json.dumps(HISTORY), "history.json")
+    assert [(row["run_key"], row["host_id"], row["device_index"], row["power_w"], row["utilisation_ratio"], row["sample_end"])
+            for row in rows_of(result)] == [("r-1", None, 3, 412.5, None, AT), ("r-1", "n-2", 3, None, 0.97, AT)]  # fmt: skip
+    assert not result.refusals
+
+
 def test_what_came_on_top_is_no_counter(tmp_path: Path) -> None:
     """Ten joules since the export before it would be read as a counter that was reset."""
     document = dcgm_export({"gpu.dcgm.energy_consumption": 10.0}, is_sum=True, gpu__number="0")
