@@ -46,7 +46,7 @@ def open_store(location: str, *, base: Path, options: StoreOptions | None = None
     raise SourceUnreadableError(
         f"{location}: {scheme}:// is not a location this version reads.",
         reason="unknown_scheme",
-        remedy="Use bq://project.dataset.table, gs:// or s3://bucket/prefix, prom://host, wandb://entity/project or a local folder.",
+        remedy="Use bq://project.dataset.table, gs:// or s3://bucket/prefix, prom://host, wandb://entity/project or a folder.",
     )
 
 
