@@ -77,6 +77,7 @@ def test_relative_paths_start_at_the_file(tmp_path: Path) -> None:
         ({"hosts": ["n-1"]}, "'hosts': .*\n  hosts: {"),
         ({"hosts": {"n-1": 7}}, "'hosts.n-1'"),
         ({"sources": [{**SOURCE, "location": "s3://b/p", "impersonate": "a@b"}]}, "impersonate changes nothing for s3://"),
+        ({"sources": [{**SOURCE, "location": "wandb://a/b", "role_arn": "arn"}]}, "role_arn changes nothing for wandb://"),
     ],
 )
 def test_a_wrong_setting_is_named(tmp_path: Path, change: dict[str, Any], named: str) -> None:
