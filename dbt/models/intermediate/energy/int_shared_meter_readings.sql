@@ -12,6 +12,14 @@ mapped as (
     from {{ source('raw', 'shared_meters') }}
 ),
 
+meters as (
+    select distinct meter, meter_name from mapped
+),
+
+machines as (
+    select distinct machine_name from mapped
+),
+
 month_readings as (
     select
         readings.usage_month, readings.boundary, readings.meter, readings.device_index, readings.power_uw,
@@ -30,10 +38,15 @@ month_readings as (
 -- what a meter of several machines read; of two figures of one time the greater
 shared as (
     select
-        usage_month, meters.meter, month_readings.meter as read_by, sample_from_us, sample_to_us, max(power_uw) as meter_uw
+        month_readings.usage_month,
+        meters.meter,
+        month_readings.meter as read_by,
+        month_readings.sample_from_us,
+        month_readings.sample_to_us,
+        max(month_readings.power_uw) as meter_uw
     from month_readings
-    inner join (select distinct meter, meter_name from mapped) as meters on month_readings.machine_name = meters.meter_name
-    where boundary = 'node' and sample_from_us < sample_to_us
+    inner join meters on month_readings.machine_name = meters.meter_name
+    where month_readings.boundary = 'node' and month_readings.sample_from_us < month_readings.sample_to_us
     group by all
 ),
 
@@ -47,9 +60,9 @@ shares as (
 own as (
     select month_readings.*
     from month_readings
-    inner join (select distinct machine_name from mapped) as machines using (machine_name)
+    inner join machines using (machine_name)
     -- an estimate by a process is no reading
-    where meter <> 'codecarbon'
+    where month_readings.meter <> 'codecarbon'
 ),
 
 longest as (
@@ -85,7 +98,8 @@ own_parts as (
         own.sample_from_us < shares.sample_to_us
         and own.sample_to_us > shares.sample_from_us
         -- two rows may share two buckets: they meet in the one in which the later of them begins
-        and {{ bucket_of('greatest(own.sample_from_us, shares.sample_from_us)').replace('bucket_us', 'shares.bucket_us') }} = shares.bucket
+        and shares.bucket
+        = {{ bucket_of('greatest(own.sample_from_us, shares.sample_from_us)').replace('bucket_us', 'shares.bucket_us') }}
 ),
 
 -- what was read of a machine, or of a chip of it, through the whole of a reading: its mean; of several meters the greatest
@@ -94,7 +108,9 @@ own_means as (
     from (
         select
             {{ machine }}, boundary, device_index, own_meter,
-            {{ int_div('sum(cast(power_uw as decimal(19, 0)) * cast(overlap_us as decimal(18, 0)))', 'max(reading_us)') }} as mean_uw
+            {{ int_div(
+                'sum(cast(power_uw as decimal(19, 0)) * cast(overlap_us as decimal(18, 0)))', 'max(reading_us)'
+            ) }} as mean_uw
         from own_parts
         group by {{ machine }}, boundary, device_index, own_meter
         having sum(overlap_us) >= max(reading_us)
@@ -154,14 +170,19 @@ held_pieces as (
 ),
 
 held_times as (
-    select {{ machine }}, sum(least(held_to_us, sample_to_us) - greatest(held_from_us, sample_from_us)) as held_us
+    select
+        {{ machine }},
+        sum(least(pieces.held_to_us, shares.sample_to_us) - greatest(pieces.held_from_us, shares.sample_from_us)) as held_us
     from shares
-    inner join held_pieces using (usage_month, machine_name)
-    where held_from_us < held_to_us and held_from_us < sample_to_us and held_to_us > sample_from_us
+    inner join held_pieces as pieces using (usage_month, machine_name)
+    where
+        pieces.held_from_us < pieces.held_to_us
+        and pieces.held_from_us < shares.sample_to_us
+        and pieces.held_to_us > shares.sample_from_us
     group by all
 ),
 
--- the model's watts: at rest, or the mean of the type for the time in which some run holds the machine; chips that were read as read
+-- the model's watts: at rest, or the mean of the type for the time in which runs hold the machine; chips that were read as read
 weights as (
     select
         shares.*,
@@ -232,7 +253,12 @@ from rounded
 union all
 
 -- a machine that was read itself keeps what was read of it
-select {{ reading }}, weights.machine as resource_id, 'own' as share, cast(weights.node_uw as bigint) as power_uw, divided.meter_uw
+select
+    {{ reading }},
+    weights.machine as resource_id,
+    'own' as share,
+    cast(weights.node_uw as bigint) as power_uw,
+    divided.meter_uw
 from weights
 inner join divided using ({{ reading }})
 where weights.node_uw is not null
