@@ -13,6 +13,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from urllib3.util import Retry
 
 from connectors.errors import Place, SourceUnreadableError
 from connectors.stores import READ_LIMIT, ObjectInfo, StoreOptions
-from connectors.stores.transfer import CHUNK, Remote, broken, write_hashed
+from connectors.stores.transfer import CHUNK, Remote, broken, changed, check_size, write_hashed
 from connectors.times import parse_utc
 
 KEY = "WANDB_API_KEY"
@@ -68,14 +69,17 @@ class WandbStore(Remote):
         """Ask for the runs of the project, page by page."""
         cursor, is_more, found = None, True, list[ObjectInfo]()
         while is_more:
-            runs = self._asked(_RUNS, cursor=cursor, perPage=_PAGE)["runs"]
-            found += [self._info(edge["node"]) for edge in runs["edges"]]
-            cursor, is_more = runs["pageInfo"]["endCursor"], runs["pageInfo"]["hasNextPage"]
+            with self._shaped():
+                runs = self._asked(_RUNS, cursor=cursor, perPage=_PAGE)["runs"]
+                found += [self._info(edge["node"]) for edge in runs["edges"]]
+                cursor, is_more = runs["pageInfo"]["endCursor"], runs["pageInfo"]["hasNextPage"]
         return iter(sorted((info for info in found if info.key.startswith(prefix)), key=lambda info: info.key))
 
     def read(self, info: ObjectInfo, limit: int = READ_LIMIT) -> bytes:
-        """Return a record whole; of the events the run alone, which is what tells them apart."""
-        return next(self._lines(info, _RECORD))[:limit]
+        """Return a record whole; of events the run alone, by which a file of theirs is recognised."""
+        content = next(self._lines(info, _RECORD))
+        check_size(self.uri_of(info.key), replace(info, size=len(content)), limit)
+        return content
 
     def fetch(self, info: ObjectInfo, path: Path) -> str:
         """Write the run, and behind it its lines of events where these were asked for."""
@@ -88,15 +92,16 @@ class WandbStore(Remote):
         return ObjectInfo(f"run={quote(run['name'], safe='')}/{self._name}", 0, etag, parse_utc(seen))
 
     def _lines(self, info: ObjectInfo, query: str) -> Iterator[bytes]:
-        run = self._asked(query, info.key, name=unquote(info.key.partition("/")[0].removeprefix("run=")))["run"]
-        if run is None:
-            raise broken(self.uri_of(info.key), info.key, "the run was deleted after it was listed")
-        events = run.pop("events", [])
-        files = [edge["node"]["directUrl"] for edge in run.pop("files")["edges"]]
-        metadata = json.loads(self._file(files[0], info.key)) if files else None
+        with self._shaped(info.key):
+            run = self._asked(query, info.key, name=unquote(info.key.partition("/")[0].removeprefix("run=")))["run"]
+            if run is None:
+                raise changed(self.uri_of(info.key), info.key)
+            events = [line.encode() for line in run.pop("events", None) or ()]
+            files = [edge["node"]["directUrl"] for edge in run.pop("files")["edges"]]
+            metadata = json.loads(self._file(files[0], info.key)) if files else None
         yield json.dumps({"run": run, "metadata": metadata}).encode() + b"\n"
         for line in events:
-            yield line.encode() + b"\n"
+            yield line + b"\n"
 
     def _file(self, url: str, key: str) -> bytes:
         """A file of a run; the key goes to the API's own host, not to that of a signed address."""
@@ -134,6 +139,15 @@ class WandbStore(Remote):
                 if len(body) > _BYTES:
                     raise broken(self.uri_of(key), key, f"its answer has more than {_BYTES} bytes")
         return bytes(body)
+
+    @contextmanager
+    def _shaped(self, key: str = "") -> Iterator[None]:
+        """Whatever else answers, such as the page of a proxy, is no API."""
+        try:
+            yield
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            what = f"its answer is none of W&B's API ({type(error).__name__})"
+            raise broken(self.uri_of(key) if key else self.uri, key, what) from error
 
     @contextmanager
     def _named(self, key: str) -> Iterator[None]:

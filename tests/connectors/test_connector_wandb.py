@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from connectors.deliveries import Converted
-from connectors.errors import ConnectorError
+from connectors.errors import ConnectorError, ExportChangedError
 from connectors.stores import StoreOptions
 from connectors.stores.opening import open_store
 from connectors.stores.wandb import WandbStore
@@ -226,5 +226,18 @@ def test_a_run_that_was_deleted_since_stops_its_landing(server: Wandb, tmp_path:
     place = store(server)
     [info] = place.list_objects()
     server.runs.clear()
-    with pytest.raises(ConnectorError, match="deleted"):
+    with pytest.raises(ExportChangedError):
         place.fetch(info, tmp_path / "object")
+
+
+def test_an_answer_of_another_shape_is_named_and_not_taken(server: Wandb) -> None:
+    server.add("r1", EVENT, createdAt=None, heartbeatAt=None)
+    with pytest.raises(ConnectorError, match="none of W&B's API") as caught:
+        [*store(server).list_objects()]
+    assert caught.value.reason == "broken_stream"
+    server.add("r1", EVENT)
+    [info] = store(server).list_objects()
+    assert json.loads(store(server).read(info))["run"]["name"] == "r1"
+    with pytest.raises(ConnectorError) as caught:
+        store(server).read(info, limit=10)
+    assert caught.value.reason == "too_large"
