@@ -42,10 +42,13 @@ METRICS: dict[str, tuple[str, Callable[[float], float | None]]] = {
     "DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO": _RATIO,
     "DCGM_FI_PROF_SM_UTIL_RATIO": _RATIO,
     "DCGM_FI_PROF_SM_ACTIVE": _RATIO,  # at most the share of time in which the engine was active, so it counts where it is alone
-    "gpu.dcgm.energy_consumption": _JOULES,  # of OpenTelemetry's receiver, counted since the receiver was started
+}
+_OF_RECEIVER: dict[str, tuple[str, Callable[[float], float | None]]] = {  # of OpenTelemetry's own, which no Prometheus has
+    "gpu.dcgm.energy_consumption": _JOULES,  # counted since the receiver was started
     "gpu.dcgm.utilization": _RATIO,
     "gpu.dcgm.sm.utilization": _RATIO,
 }
+_KNOWN = METRICS | _OF_RECEIVER
 BLANK = 2_147_483_632  # from here up DCGM's 32-bit values, and far above its others, mean that there is none
 _OWNER = OwnerLabels(
     ids=("resource_id", "instance_id", "host_id"),
@@ -103,7 +106,7 @@ def exported_readings(documents: list[ResourceMetrics], number: int, facts: KeyF
                     series,
                     math.nan if point.value is None else point.value,
                 )
-        if metric.name not in METRICS:
+        if metric.name not in _KNOWN:
             problems.pass_by(metric.name)
     yield from _readings(cells, len(cells))
 
@@ -116,7 +119,7 @@ def _readings(cells: _Cells, count: int) -> Iterator[Reading]:
 
 def _add(figures: dict[str, Any], series: Series, value: float) -> None:
     """Take a figure; of two scrapes of one instant that differ the greater figures count."""
-    name, read = METRICS[series.metric]
+    name, read = _KNOWN[series.metric]
     if name != "energy_mj" and value >= BLANK:
         return
     if name == "use" and series.is_part:
@@ -127,7 +130,7 @@ def _add(figures: dict[str, Any], series: Series, value: float) -> None:
 
 def series_of(metric: str, labels: Mapping[str, str], facts: KeyFacts) -> Series | None:
     """Read which GPU a series is of; None where it is of another metric."""
-    if metric not in METRICS:
+    if metric not in _KNOWN:
         return None
     index = number_of(labels.get("gpu") or labels.get("gpu_number") or labels.get("device"))
     if index is None:
