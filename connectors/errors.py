@@ -104,6 +104,8 @@ _LOOKS = (
     ("a neuron_monitor", (b"neuron_runtime_data",)),
     ("a neuron_monitor", (b"neuroncore_utilization",)),
     ("a tpu_monitoring", (b"duty_cycle",)),
+    ("a wandb", (b"_timestamp", b"system.gpu.")),
+    ("a wandb", (b"_timestamp", b"system.tpu.")),
     ("a gpu_monitoring", (b"DCGM_FI_DEV_POWER_USAGE",)),
     ("a gpu_monitoring", (b"power.draw",)),
     ("a gpu_monitoring", (b'"gpus"', b"power_w")),

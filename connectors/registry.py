@@ -71,6 +71,7 @@ DESCRIPTORS: dict[str, Descriptor] = {
     "prometheus": Descriptor(
         "power.prometheus", "telemetry", meters_chips=True, meters=("dcgm", "neuron_otel", "neuron_observer", "pdu", "bmc")
     ),
+    "wandb": Descriptor("power.wandb", "telemetry", meters_chips=True, meters=("nvml",)),
     "training_runs": Descriptor("runs.training_runs", "runs", meters=("slurm",)),
     "fx_rates": Descriptor("inputs.fx_rates", "inputs"),
     "user_inputs": Descriptor("inputs.user_inputs", "inputs"),

@@ -45,6 +45,12 @@ class Points(msgspec.Struct, rename="camel", gc=False):
     """The points of a gauge or a sum."""
 
     data_points: list[Point] | None = None
+    aggregation_temporality: int | str = 0
+
+    @property
+    def is_delta(self) -> bool:
+        """Whether each point of a sum is what came on top since the one before it, so that none is a counter's reading."""
+        return self.aggregation_temporality in (1, "AGGREGATION_TEMPORALITY_DELTA")
 
 
 class Metric(msgspec.Struct, gc=False):

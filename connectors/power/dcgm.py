@@ -1,4 +1,7 @@
-"""The DCGM exporter's Prometheus text: one line per metric and GPU, brought together to one reading per GPU and scrape.
+"""DCGM's metrics, a point per metric and GPU, brought together to one reading per GPU and instant.
+
+They come as the DCGM exporter's Prometheus text or through OpenTelemetry: scraped from that exporter, with its names and labels,
+or from the collector's own receiver (`gpu.dcgm.*`, the GPU in `gpu.number` and `gpu.uuid`).
 
 In MIG mode every instance repeats the watts and the counter of its whole GPU, and has a use of its own that is not that of the
 whole: the watts count once and the use is unknown. Very large values are DCGM's marks for "no value".
@@ -6,21 +9,24 @@ whole: the watts count once and the use is unknown. Very large values are DCGM's
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
+from connectors.formats.otlp_json import ResourceMetrics
 from connectors.formats.text_lines import TextFile
 from connectors.power.devices import Gpu, OneScrape, OwnerLabels, energy_of, number_of, reading_of, use_of
 from connectors.power.readings import Reading, watts_of
-from connectors.telemetry.exporters import scraped
+from connectors.telemetry.exporters import checked_time, exported, first_label, scraped
 from connectors.telemetry.samples import KeyFacts, Problems, SampleError
 
 _POWER = ("power_w", watts_of)
 _ENERGY = ("energy_mj", energy_of)
 _PERCENT = ("use", partial(use_of, full=100.0))
 _RATIO = ("use", partial(use_of, full=1.0))
+_JOULES = ("energy_mj", lambda value: energy_of(value * 1000))
 # figure and how its value is read. Names in small letters are those of exporters before 2.0, those that end with a unit are the
 # newest. DCGM_FI_DEV_GPU_UTIL_RATIO is missing: it is an alias of a field of percents, so its scale is not sure
 METRICS: dict[str, tuple[str, Callable[[float], float | None]]] = {
@@ -37,13 +43,23 @@ METRICS: dict[str, tuple[str, Callable[[float], float | None]]] = {
     "DCGM_FI_PROF_SM_UTIL_RATIO": _RATIO,
     "DCGM_FI_PROF_SM_ACTIVE": _RATIO,  # at most the share of time in which the engine was active, so it counts where it is alone
 }
+_OF_RECEIVER: dict[str, tuple[str, Callable[[float], float | None]]] = {  # of OpenTelemetry's own, which no Prometheus has
+    "gpu.dcgm.energy_consumption": _JOULES,  # counted since the receiver was started
+    "gpu.dcgm.utilization": _RATIO,
+    "gpu.dcgm.sm.utilization": _RATIO,
+}
+_KNOWN = METRICS | _OF_RECEIVER
 BLANK = 2_147_483_632  # from here up DCGM's 32-bit values, and far above its others, mean that there is none
 _OWNER = OwnerLabels(
     ids=("resource_id", "instance_id", "host_id"),
-    names=("Hostname", "hostname", "node", "node_name", "kubernetes_node", "exported_instance", "instance"),
-    types=("instance_type", "node_kubernetes_io_instance_type", "label_node_kubernetes_io_instance_type"),
-    places=("region", "zone"),
+    names=(
+        *("Hostname", "hostname", "node", "node_name", "kubernetes_node", "k8s_node_name", "host_name"),
+        *("exported_instance", "instance"),
+    ),
+    types=("instance_type", "host_type", "node_kubernetes_io_instance_type", "label_node_kubernetes_io_instance_type"),
+    places=("region", "zone", "cloud_region", "cloud_availability_zone"),
 )
+_REMEDY = "Deliver export requests of OpenTelemetry as JSON, with cumulative counters."
 _CELLS = 1 << 16  # GPUs and instants that wait for the rest of their scrape
 
 
@@ -73,6 +89,28 @@ def dcgm_readings(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterat
     yield from _readings(cells, len(cells))
 
 
+def exported_readings(documents: list[ResourceMetrics], number: int, facts: KeyFacts, problems: Problems) -> Iterator[Reading]:
+    """Yield a reading per GPU and instant of an export request; a point that cannot be used is left out by itself."""
+    cells: _Cells = {}
+    for metric, points in exported(documents, _REMEDY):
+        for point in points:
+            with problems.left_out(number):
+                labels = {name.replace(".", "_"): value for name, value in point.attributes.items()}
+                if (series := series_of(metric.name, labels, facts)) is None:
+                    continue
+                if metric.sum and metric.sum.is_delta:
+                    raise SampleError("delta_counter", metric.name, _REMEDY)
+                time = checked_time(point.time or facts.started_at or 0)
+                _add(
+                    cells.setdefault((series.gpu, time), (number, {}))[1],
+                    series,
+                    math.nan if point.value is None else point.value,
+                )
+        if metric.name not in _KNOWN:
+            problems.pass_by(metric.name)
+    yield from _readings(cells, len(cells))
+
+
 def _readings(cells: _Cells, count: int) -> Iterator[Reading]:
     for gpu, time in [*islice(cells, count)]:
         line, figures = cells.pop((gpu, time))
@@ -81,7 +119,7 @@ def _readings(cells: _Cells, count: int) -> Iterator[Reading]:
 
 def _add(figures: dict[str, Any], series: Series, value: float) -> None:
     """Take a figure; of two scrapes of one instant that differ the greater figures count."""
-    name, read = METRICS[series.metric]
+    name, read = _KNOWN[series.metric]
     if name != "energy_mj" and value >= BLANK:
         return
     if name == "use" and series.is_part:
@@ -92,11 +130,11 @@ def _add(figures: dict[str, Any], series: Series, value: float) -> None:
 
 def series_of(metric: str, labels: Mapping[str, str], facts: KeyFacts) -> Series | None:
     """Read which GPU a series is of; None where it is of another metric."""
-    if metric not in METRICS:
+    if metric not in _KNOWN:
         return None
-    index = number_of(labels.get("gpu") or labels.get("device"))
+    index = number_of(labels.get("gpu") or labels.get("gpu_number") or labels.get("device"))
     if index is None:
         raise SampleError("missing_device", "gpu", "Keep the label gpu.")
     owner = _OWNER.owner(labels, facts)
-    uuid = labels.get("UUID") or labels.get("uuid") or None
+    uuid = first_label(labels, ("UUID", "uuid", "gpu_uuid"))
     return Series(Gpu(owner, index, uuid), metric, bool(labels.get("GPU_I_ID")))

@@ -17,6 +17,7 @@ import msgspec
 from connectors.errors import ExportContentError, Place
 from connectors.formats.text_lines import Stream, TextFile
 from connectors.layouts.single_files import packed
+from connectors.power import redfish
 from connectors.power.readings import NODE, Owner, Reading, document_hash_of, watts_of
 from connectors.telemetry.samples import KeyFacts, Problems, SampleError, decode_json, documents_of, is_recorded, micros_or_none
 
@@ -64,31 +65,22 @@ def _json_rows(file: TextFile, problems: Problems) -> Iterator[tuple[int, Row]]:
     for number, text in documents_of(file, LINES):
         with problems.left_out(number):
             found = decode_json(_DECODER, text, _REMEDY, broken="Deliver whole lines of JSON.")
-            for row in found if isinstance(found, list) else [found]:
-                if isinstance(row, dict):
-                    yield number, _of_redfish(row)
-                else:
-                    problems.add(number, SampleError("wrong_type", None, _REMEDY))
+            for document in found if isinstance(found, list) else [found]:
+                with problems.left_out(number):
+                    if not isinstance(document, dict):
+                        raise SampleError("wrong_type", None, _REMEDY)
+                    yield from ((number, row) for row in _rows_of(document))
 
 
-def _of_redfish(row: Row) -> Row:
-    """A row of our own columns from a Redfish answer, by itself or wrapped as {"time", "host", "document"}; else the row."""
-    inner = row.get("document")
-    answer = inner if isinstance(inner, dict) else row
-    host = row.get("host")
-    named = {
-        "time": row.get("time", row.get("collected_at")),
-        "host": host.get("resource_id") if isinstance(host, dict) else host,
-        "run": row.get("run"),
-        "meter": "bmc",
-    }
-    controls, environment = answer.get("PowerControl"), answer.get("PowerWatts")
-    if isinstance(controls, list) and controls and isinstance(controls[0], dict):
-        # the first is the whole chassis; those behind it are parts of it, such as its processors
-        return named | {"watts": controls[0].get("PowerConsumedWatts")}
-    if isinstance(environment, dict) and "/Processors/" not in str(answer.get("@odata.id")):
-        return named | {"watts": environment.get("Reading")}
-    return {str(name).lower(): value for name, value in row.items()}
+def _rows_of(document: Row) -> Iterator[Row]:
+    """The rows of a document: its own, or those of Redfish's answer."""
+    if redfish.is_redfish(document):
+        yield from redfish.rows_of(document)
+        return
+    row = {str(name).lower(): value for name, value in document.items()}
+    if not {"watts", *_JOULES} & row.keys():
+        raise SampleError("missing_value", "watts", _REMEDY)
+    yield row
 
 
 def _reading(row: Row, number: int, facts: KeyFacts) -> Reading:

@@ -24,8 +24,8 @@ from connectors.formats.otlp_json import OtlpPoint
 from connectors.power.devices import OwnerLabels, number_of, use_of
 from connectors.power.neuron_sysfs import MINUTE
 from connectors.power.readings import MEASURED, POWER, Owner, Reading, document_hash_of, share_of
-from connectors.telemetry.exporters import first_label
-from connectors.telemetry.samples import KeyFacts, Problems, SampleError, is_recorded
+from connectors.telemetry.exporters import checked_time, first_label
+from connectors.telemetry.samples import KeyFacts, Problems, SampleError
 
 # dots as OpenTelemetry writes them, underscores as Prometheus does, which appends the unit
 _OTEL = re.compile(r"aws_neuron_device_power_utilization(?:_(?P<unit>ratio|percent))?")
@@ -116,14 +116,6 @@ def numbered(points: Sequence[tuple[Series, OtlpPoint]]) -> list[Series]:
             for place, device in zip(places, sorted(range(len(places)), key=str), strict=True):
                 found[place] = found[place]._replace(device=device)
     return found
-
-
-def checked_time(time: int) -> int:
-    """A point's time; SampleError where it has none, or one that is none."""
-    if not is_recorded(time):
-        remedy = "Keep the times of the points, or name the object by its UTC time."
-        raise SampleError("missing_time" if time == 0 else "bad_time", "time", remedy)
-    return time
 
 
 def _minute_before(time: int) -> tuple[int, int]:

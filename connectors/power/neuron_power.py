@@ -11,16 +11,16 @@ from functools import partial
 
 import msgspec
 
-from connectors.formats.otlp_json import OtlpPoint, ResourceMetrics, metrics_in
+from connectors.formats.otlp_json import OtlpPoint, ResourceMetrics
 from connectors.formats.prometheus_text import labels_of, parse_prometheus
 from connectors.formats.text_lines import TextFile
 from connectors.layouts.single_files import packed
 from connectors.power.devices import OneScrape, device_reader, owner_of
-from connectors.power.neuron_exporters import METRICS, OWNER, Scrapes, Series, checked_time, is_known, numbered, series_of
+from connectors.power.neuron_exporters import METRICS, OWNER, Scrapes, Series, is_known, numbered, series_of
 from connectors.power.neuron_sysfs import DRIVER_LINE, UNTIMED, PowerLine, device_in, live_line, power_line
 from connectors.power.readings import COLUMNS, Owner, Reading, document_hash_of, schema_of
 from connectors.telemetry.converting import find_and_convert
-from connectors.telemetry.exporters import BAD_TEXT, known_series
+from connectors.telemetry.exporters import BAD_TEXT, checked_time, exported, known_series
 from connectors.telemetry.samples import Host, KeyFacts, Problems, SampleError, decode_json, documents_of, micros_or_none
 
 KIND = "neuron_power"
@@ -77,11 +77,7 @@ def _reading(found: PowerLine, owner: Owner, device: int | None, number: int) ->
 
 def _exported(metrics: list[ResourceMetrics], number: int, facts: KeyFacts, problems: Problems) -> Iterator[Reading]:
     """The points of a request; a bad one is left out by itself."""
-    try:
-        found = [*metrics_in(metrics)]
-    except (ValueError, OverflowError) as error:
-        raise SampleError("wrong_type", "dataPoints", _REMEDY) from error
-    for metric, points in found:
+    for metric, points in exported(metrics, _REMEDY):
         if not is_known(metric.name):
             problems.pass_by(metric.name)
             continue

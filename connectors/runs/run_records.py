@@ -31,7 +31,7 @@ _BELOW = {
 # Schedulers and people have many words for six ends of a run.
 _STATES = {
     "succeeded": "succeeded success successful completed complete finished done",
-    "failed": "failed failure error errored timeout timed_out node_fail out_of_memory",
+    "failed": "failed failure error errored timeout timed_out node_fail out_of_memory crashed",
     "stopped": "stopped cancelled canceled killed aborted",
     "interrupted": "interrupted preempted evicted spot_interrupted suspended",
     "running": "running inprogress in_progress started stopping restarting",

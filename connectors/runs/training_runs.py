@@ -39,6 +39,7 @@ from connectors.runs.sagemaker import sagemaker_rows
 from connectors.runs.slurm import is_sacct, runs_of, slurm_rows
 from connectors.runs.slurm_text import is_sacct_text, sacct_text_rows
 from connectors.runs.vertex import is_vertex, vertex_rows
+from connectors.runs.wandb import is_wandb, wandb_rows
 from connectors.runs.xprof_environment import environment_rows, is_environment
 from connectors.stores import ObjectStore
 
@@ -57,6 +58,7 @@ FORMS: tuple[Form, ...] = (
     Form("kubernetes", is_kubernetes, kubernetes_rows, kubernetes_records),
     Form("ray", has("entrypoint", "submission_id", "status"), of_one(ray_rows)),
     Form("mlflow", is_mlflow, of_one(mlflow_rows), each_in(mlflow_runs)),
+    Form("wandb", is_wandb, of_one(wandb_rows)),
     Form("goodput", is_goodput, goodput_rows, goodput_records),
     Form("maxtext", is_metrics, metrics_rows, metrics_records),
     Form("xprof", is_environment, environment_rows),

@@ -39,10 +39,14 @@ def open_store(location: str, *, base: Path, options: StoreOptions | None = None
         from connectors.stores.prometheus import PrometheusStore
 
         return PrometheusStore(location, options)
+    if scheme == "wandb":
+        from connectors.stores.wandb import WandbStore
+
+        return WandbStore(location, options)
     raise SourceUnreadableError(
         f"{location}: {scheme}:// is not a location this version reads.",
         reason="unknown_scheme",
-        remedy="Use bq://project.dataset.table, gs://bucket/prefix, s3://bucket/prefix, prom://host or a local folder.",
+        remedy="Use bq://project.dataset.table, gs:// or s3://bucket/prefix, prom://host, wandb://entity/project or a folder.",
     )
 
 

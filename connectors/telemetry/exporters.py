@@ -1,4 +1,4 @@
-"""What a Prometheus exporter answers, as timed points of the series that a kind reads."""
+"""What a Prometheus exporter answers, or OpenTelemetry exports, as timed points of the series that a kind reads."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import TypeVar
 
+from connectors.formats.otlp_json import Metric, OtlpPoint, ResourceMetrics, metrics_in
 from connectors.formats.prometheus_text import PrometheusPoint, labels_of, parse_prometheus
 from connectors.formats.text_lines import TextFile
 from connectors.telemetry.samples import KeyFacts, Problems, SampleError, is_recorded
@@ -24,6 +25,22 @@ def first_label(labels: Mapping[str, str], names: Iterable[str]) -> str | None:
 def known_series(series_of: Callable[[str, Mapping[str, str]], _Series | None]) -> Callable[[str, str], _Series | None]:
     """The same by metric and labels as they are written; the newest are remembered."""
     return lru_cache(maxsize=_SERIES)(lambda metric, labels: series_of(metric, labels_of(labels)))
+
+
+def exported(documents: list[ResourceMetrics], remedy: str) -> list[tuple[Metric, list[OtlpPoint]]]:
+    """The metrics of an export request with their points; SampleError where a number is none."""
+    try:
+        return [*metrics_in(documents)]
+    except (ValueError, OverflowError) as error:
+        raise SampleError("wrong_type", "dataPoints", remedy) from error
+
+
+def checked_time(time: int) -> int:
+    """A point's time; SampleError where it has none, or one that is none."""
+    if not is_recorded(time):
+        remedy = "Keep the times of the points, or name the object by its UTC time."
+        raise SampleError("missing_time" if time == 0 else "bad_time", "time", remedy)
+    return time
 
 
 def scraped(

@@ -22,6 +22,7 @@ _MEMORY = r"^[1-9][0-9]*[MGT]i?B$"
 LEAST_BILLED = 10 << 20  # BigQuery bills 10 MiB for a table at least: below it every query would be refused
 GROUPS = ("landing", "raw", "seeds", "staging", "intermediate", "marts", "gates", "publication", "reports")  # of Dagster's graph
 OWNER = re.compile(r"\b[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Z|a-z]{2,7}\b|team:.+")  # Dagster's own rule, which a test compares
+_Name = Annotated[str, Field(min_length=1)]
 _AMAZON = frozenset({"role_arn", "external_id", "requester_pays"})
 _BIGQUERY = frozenset({"maximum_bytes_billed", "look_back_days", "billing_project", "dataset_location"})
 # by scheme the keys that would change nothing, without a word; a folder takes all: a copied export needs a new location only
@@ -33,6 +34,7 @@ IDLE_KEYS = {
     **dict.fromkeys(("prom", "prom+http"), _ASKED | _AMAZON | {"impersonate", "endpoint_url"}),
     "prom+google": _ASKED | _AMAZON,
     "prom+aws": _ASKED | {"impersonate"},
+    "wandb": _AMAZON | _BIGQUERY | {"impersonate"},
 }
 
 
@@ -190,6 +192,7 @@ class Rules:
     reporting_currency: str
     books: dict[str, bool | str | None]  # by source: `book:` as configured
     hosts: dict[str, str]  # by what telemetry calls a machine: the resource that it is
+    meters: dict[str, tuple[str, ...]]  # by a meter that several machines share: the machines
 
 
 class Settings(Strict):
@@ -203,6 +206,9 @@ class Settings(Strict):
     carbon_weights: Literal["list_cost", "energy"] = "list_cost"
     # what telemetry calls a machine, and the resource by which bill and run records name it: {"10.0.0.7:9400": i-0123}
     hosts: dict[Annotated[str, Field(min_length=1)], Annotated[str, Field(min_length=1)]] = {}
+    meters: dict[
+        _Name, Annotated[list[_Name], Field(min_length=1)]
+    ] = {}  # what a meter of several machines, such as a rack's, feeds
     engine: Literal["duckdb", "spark"] = "duckdb"  # what runs the models (docs/scale.md); figures are the same
     publish_mode: Annotated[int, BeforeValidator(readers_mode)] = 0o640  # of what readers read: the operating user's group may
     memory_limit: Annotated[str, Field(pattern=_MEMORY)] = MEMORY_LIMIT  # of an engine; more goes to the disk
@@ -215,6 +221,16 @@ class Settings(Strict):
     history_megabytes: Annotated[int, Field(ge=10)] = 500  # of Dagster's runs; the oldest go first
     sources: Annotated[list[SourceSettings], Field(min_length=1)]
 
+    @field_validator("meters")
+    @classmethod
+    def _a_machine_has_one_meter(cls, meters: dict[str, list[str]]) -> dict[str, list[str]]:
+        feeds = [machine for machines in meters.values() for machine in machines]
+        if twice := next((machine for machine in feeds if feeds.count(machine) > 1 or machine in meters), None):
+            raise ValueError(
+                f"{twice} is there twice: a machine has one shared meter, and two feeds of a rack are outlets of one"
+            )
+        return meters
+
     @cached_property
     def by_name(self) -> dict[str, SourceSettings]:
         """Sources by name."""
@@ -224,7 +240,9 @@ class Settings(Strict):
     def rules(self) -> Rules:
         """The part that fingerprints and SQL read."""
         books = {source.name: source.book for source in self.sources}
-        return Rules(tuple(self.run_tag_keys), self.carbon_weights, self.organisation.reporting_currency, books, self.hosts)
+        meters = {meter: tuple(machines) for meter, machines in self.meters.items()}
+        currency = self.organisation.reporting_currency
+        return Rules(tuple(self.run_tag_keys), self.carbon_weights, currency, books, self.hosts, meters)
 
     @property
     def base(self) -> Path:

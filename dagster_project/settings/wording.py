@@ -13,6 +13,7 @@ _EXAMPLES = {
     "repository_url": "repository_url: https://github.com/example/trainledger/blob/main",
     "run_tag_keys": "run_tag_keys: [training_run_id]",
     "hosts": 'hosts: {"10.0.0.7:9400": i-0123456789abcdef0}',
+    "meters": "meters: {rack-7: [i-0123456789abcdef0, i-0fedcba9876543210]}",
     "approved_by": "approved_by: [Jane Doe]",
     "reporting": "reporting: {restatement_threshold: 0.05}",
     "alerts": "alerts: {webhook: {url_env: TRAINLEDGER_WEBHOOK_URL, shape: slack}}",

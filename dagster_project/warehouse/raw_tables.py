@@ -55,6 +55,7 @@ TABLES: dict[str, dict[str, str]] = {
     },
     "run_tag_keys": {"position": "BIGINT", "tag_key": "VARCHAR"},
     "host_names": {"host_id": "VARCHAR", "resource_id": "VARCHAR"},
+    "shared_meters": {"meter": "VARCHAR", "machine": "VARCHAR"},
     "settings": {"carbon_weights": "VARCHAR", "reporting_currency": "VARCHAR"},
     "months": {
         "provider_name": "VARCHAR",
@@ -86,6 +87,7 @@ def rows_of_tables(rules: Rules, election: Election, months: Sequence[date]) -> 
         "measure_totals": _measure_totals(election, {f"{month:%Y-%m}" for month in months}),
         "run_tag_keys": list(enumerate(dict.fromkeys(tag_key(key) for key in rules.run_tag_keys))),
         "host_names": sorted(rules.hosts.items()),
+        "shared_meters": sorted((meter, machine) for meter, machines in rules.meters.items() for machine in machines),
         "settings": [(rules.carbon_weights, rules.reporting_currency)],
         "months": [tuple((asdict(m) | {"usage_month": first_day(m.usage_month)}).values()) for m in payer_months(election)],
         "restatements": list(election.restated),

@@ -3,7 +3,7 @@
 {{ config(meta={'dagster': {'ref': {'name': 'fct_telemetry_matches'}}}) }}
 with samples as (
     {%- for kind in [
-        'neuron_monitor', 'tpu_monitoring', 'xprof', 'neuron_power', 'gpu_monitoring', 'power_meters', 'prometheus',
+        'neuron_monitor', 'tpu_monitoring', 'xprof', 'neuron_power', 'gpu_monitoring', 'power_meters', 'prometheus', 'wandb',
     ] %}
     select
         _source_name as source_name,

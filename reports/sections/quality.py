@@ -10,7 +10,9 @@ from reports.sections.tables import chosen, summed
 THIS_BUILD = "(select build_id from ops.builds order by started_at desc, build_id desc limit 1)"
 # kinds by what they bring, as connectors.registry has them (a test compares): what is in neither is a bill or a carbon export
 RECORDS = "('training_runs', 'fx_rates', 'user_inputs')"  # that come one by one, of no month
-TELEMETRY = "('neuron_monitor', 'tpu_monitoring', 'xprof', 'neuron_power', 'gpu_monitoring', 'power_meters', 'prometheus')"
+TELEMETRY = (
+    "('neuron_monitor', 'tpu_monitoring', 'xprof', 'neuron_power', 'gpu_monitoring', 'power_meters', 'prometheus', 'wandb')"
+)
 # A partition of a bill or a carbon export begins with its month, or its day; a file of telemetry has it behind other numbers, as
 # host=i-2026-01~neuron0-2026-09-22T09-30-00Z.jsonl or vm~plugins~profile~2026_09_07_09_05_20~vm.xplane.pb: its last date counts;
 # the name of a run record may hold anything: moe-2026-04.run.json is of no month.

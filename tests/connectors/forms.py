@@ -15,11 +15,13 @@ from tests.connectors.focus import focus_line
 from tests.connectors.gcp import DAY, EMISSION, as_exported
 from tests.connectors.gcp import LINE as GOOGLE
 from tests.connectors.kit import CARBON as AWS_CARBON
-from tests.connectors.test_connector_gpu_monitoring import HEADER, LABELS, gpu, nvml
+from tests.connectors.test_connector_gpu_monitoring import HEADER, HISTORY, LABELS, dcgm_export, gpu, nvml
 from tests.connectors.test_connector_job_forms import MLFLOW, PARENT, PIPELINE, RAY, REPORT, batch_child
 from tests.connectors.test_connector_kubernetes import JOBSET, PODS, listed
 from tests.connectors.test_connector_neuron_power import exported, recorded
 from tests.connectors.test_connector_prometheus import answer, asked
+from tests.connectors.test_connector_redfish import REPORT as REPORT_OF_METRICS
+from tests.connectors.test_connector_redfish import SENSORS, SUBSYSTEM
 from tests.connectors.test_connector_run_logs import GUIDE, entry
 from tests.connectors.test_connector_sagemaker import JOB as TRAINING_JOB
 from tests.connectors.test_connector_slurm import answer as sacct
@@ -28,6 +30,8 @@ from tests.connectors.test_connector_slurm import step as slurm_step
 from tests.connectors.test_connector_tpu_monitoring import answer as time_series
 from tests.connectors.test_connector_tpu_monitoring import duty, point
 from tests.connectors.test_connector_vertex import JOB as CUSTOM_JOB
+from tests.connectors.test_connector_wandb import EVENT
+from tests.connectors.test_connector_wandb import HEADER as HEADER_OF_RUN
 from tests.connectors.test_connector_xprof_json import PROCESS, counters
 
 T0 = 1782864000000
@@ -145,8 +149,15 @@ JSON_BASES: dict[str, tuple[str, str, Any]] = {
         "answer.json",
         answer(({"__name__": "kepler_node_platform_joules_total", "instance": "n-1"}, [(0, 5), (1, 900), (2, 1800)])),
     ),
+    "gpu_monitoring otlp": ("gpu_monitoring", "dcgm.json", dcgm_export({"DCGM_FI_DEV_POWER_USAGE": 300.0}, gpu="0")),
+    "gpu_monitoring mlflow": ("gpu_monitoring", "run=a/history.json", HISTORY),
+    "wandb events": ("wandb", "run=a/events.jsonl", [HEADER_OF_RUN, EVENT]),
+    "runs wandb": ("training_runs", "run=a/run.json", HEADER_OF_RUN),
     "power_meters rows": ("power_meters", "rows.json", ROWS),
     "power_meters redfish": ("power_meters", "redfish.json", REDFISH),
+    "power_meters redfish sensors": ("power_meters", "host=n-1/2026-04-01T12-00-00Z.json", SENSORS),
+    "power_meters redfish subsystem": ("power_meters", "redfish.jsonl", REDFISH | {"document": SUBSYSTEM}),
+    "power_meters redfish report": ("power_meters", "redfish.jsonl", REDFISH | {"document": REPORT_OF_METRICS}),
 }
 TEXT_BASES: dict[str, tuple[str, str, str]] = {
     "runs text sacct": ("training_runs", "sacct.csv", SACCT_TEXT),
@@ -166,6 +177,7 @@ TEXT_BASES: dict[str, tuple[str, str, str]] = {
     "power_meters csv": ("power_meters", "m.csv", f"time,host,outlet,watts,meter\n{SECONDS},n-1,7,412.5,pdu\n"),
     "power_meters codecarbon": ("power_meters", "emissions.csv", CODECARBON),
     "power_meters mlperf": ("power_meters", f"{mlperf.FOLDER}/power/result_0/node_0.txt", mlperf.node_log([(1, 300), (2, 310)])),
+    "wandb csv": ("wandb", "run=a/events.csv", f",_timestamp,system.gpu.0.powerWatts\n0,{SECONDS}.5,300.0\n"),
     "fx_rates rates": ("fx_rates", "rates.csv", "rate_date,base_currency,quote_currency,rate\n2026-04-01,EUR,USD,1.1\n"),
     "user_inputs figures": ("user_inputs", "own.csv", "kind,key,value,unit,source\npue,us-east-1,1.2,ratio,own\n"),
     "user_inputs prices": (

@@ -47,6 +47,18 @@ def gpu(index: int = 0, **more: Any) -> dict[str, Any]:
     return {"index": index, "uuid": f"GPU-{index}", "name": NAME, **figures, **more}
 
 
+def dcgm_export(values: dict[str, float], at: int = 1775001630, is_sum: bool = False, **labels: str) -> dict[str, Any]:
+    """An export request as OpenTelemetry's file exporter writes it; of the resource the host alone."""
+    attributes = [{"key": key.replace("__", "."), "value": {"stringValue": value}} for key, value in labels.items()]
+    points = {
+        name: [{"timeUnixNano": str(at * 10**9), "asDouble": value, "attributes": attributes}] for name, value in values.items()
+    }
+    form = "sum" if is_sum else "gauge"
+    metrics = [{"name": name, form: {"dataPoints": found, "aggregationTemporality": 2}} for name, found in points.items()]
+    host = {"attributes": [{"key": "host.id", "value": {"stringValue": "i-1"}}]}
+    return {"resourceMetrics": [{"resource": host, "scopeMetrics": [{"metrics": metrics}]}]}
+
+
 def test_the_lines_of_a_scrape_are_one_reading_per_gpu(tmp_path: Path) -> None:
     """112.67 W stay watts, 40 % become 0.4, 15347724978 mJ stay a counter."""
     text = f"""# HELP DCGM_FI_DEV_POWER_USAGE Power draw (in W).
@@ -233,6 +245,70 @@ def test_a_recorders_line_is_a_reading_per_gpu(tmp_path: Path) -> None:
     assert (broken.rows, set(reasons(broken))) == (0, {"wrong_power", "missing_device", "bad_time"})
 
 
+def test_an_export_request_has_the_exporters_names_or_those_of_the_receiver(tmp_path: Path) -> None:
+    """412.5 W, 97 % and 15347724978 mJ; by the receiver 15347724.978 J, which are the same millijoules."""
+    scraped = dcgm_export(
+        {"DCGM_FI_DEV_POWER_USAGE": 412.5, "DCGM_FI_DEV_GPU_UTIL": 97, "DCGM_FI_DEV_FB_USED": 5}, gpu="3", UUID="GPU-a"
+    )
+    counter = dcgm_export({"DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION": 15347724978}, is_sum=True, gpu="3", UUID="GPU-a")
+    scraped["resourceMetrics"] += counter["resourceMetrics"]
+    received = dcgm_export({"gpu.dcgm.utilization": 0.97}, gpu__number="3", gpu__uuid="GPU-a")
+    joules = dcgm_export({"gpu.dcgm.energy_consumption": 15347724.978}, is_sum=True, gpu__number="3", gpu__uuid="GPU-a")
+    received["resourceMetrics"] += joules["resourceMetrics"]
+    result = read(tmp_path, f"{json.dumps(scraped)}\n{json.dumps(received)}\n", "otlp.jsonl")
+    assert [(row["power_w"], row["utilisation_ratio"], row["energy_mj"]) for row in rows_of(result)] == [
+        (412.5, 0.97, 15347724978),
+        (None, 0.97, 15347724978),
+    ]
+    assert {
+        (row["host_id"], row["device_index"], row["device_uuid"], row["sample_end"], row["meter"]) for row in rows_of(result)
+    } == {("i-1", 3, "GPU-a", AT, "dcgm")}
+    assert not result.refusals
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"timeUnixNano": "0"}, "missing_time"),
+        ({"timeUnixNano": "17000"}, "bad_time"),
+        ({"asDouble": -5.0}, "wrong_power"),
+        ({"attributes": []}, "missing_device"),
+        ({"asDouble": "five"}, "wrong_type"),
+    ],
+)
+def test_a_point_of_an_export_that_cannot_be_used_is_left_out_by_name(
+    tmp_path: Path, change: dict[str, Any], reason: str
+) -> None:
+    document = dcgm_export({"DCGM_FI_DEV_POWER_USAGE": 5.0}, gpu="0")
+    document["resourceMetrics"][0]["scopeMetrics"][0]["metrics"][0]["gauge"]["dataPoints"][0].update(change)
+    result = read(tmp_path, json.dumps(document), "otlp.json")
+    assert (all(row["power_w"] is None for row in rows_of(result)), reasons(result)) == (True, {reason: "1 left out"})
+
+
+HISTORY = {
+    "metrics": [
+        {"key": "system/gpu_3_power_usage_watts", "value": 412.5, "timestamp": 1775001630000, "step": 0, "run_id": "r-1"},
+        {"key": "system/n-2/gpu_3_utilization_percentage", "value": 97, "timestamp": "1775001630000", "run_id": "r-1"},
+        {"key": "system/gpu_3_memory_usage_percentage", "value": 5, "timestamp": 1775001630000},
+    ]
+}
+
+
+def test_a_history_of_mlflow_is_a_reading_per_value(tmp_path: Path) -> None:
+    """As metrics/get-history answers; a node's name is in the metric where the job gave its nodes names."""
+    result = read(tmp_path, json.dumps(HISTORY), "history.json")
+    assert [(row["run_key"], row["host_id"], row["device_index"], row["power_w"], row["utilisation_ratio"], row["sample_end"])
+            for row in rows_of(result)] == [("r-1", None, 3, 412.5, None, AT), ("r-1", "n-2", 3, None, 0.97, AT)]  # fmt: skip
+    assert not result.refusals
+
+
+def test_what_came_on_top_is_no_counter(tmp_path: Path) -> None:
+    """Ten joules since the export before it would be read as a counter that was reset."""
+    document = dcgm_export({"gpu.dcgm.energy_consumption": 10.0}, is_sum=True, gpu__number="0")
+    document["resourceMetrics"][0]["scopeMetrics"][0]["metrics"][0]["sum"]["aggregationTemporality"] = 1
+    assert reasons(read(tmp_path, json.dumps(document), "otlp.json")) == {"delta_counter": "1 left out"}
+
+
 SCRAPES = st.lists(
     st.tuples(st.integers(0, 3), st.integers(0, 5), st.integers(0, 700_000), st.integers(0, 100)), min_size=1, max_size=8
 )
@@ -273,6 +349,7 @@ def observed(result: Converted) -> set[tuple[Any, ...]]:
         ("host=i-1/a.prom", 'DCGM_FI_DEV_POWER_USAGE{gpu="0"} 5 1775001630000\n'),
         ("host=i-1/a.csv", "2026/04/01 00:00:30.000, 0, GPU-0, x, 5 W, 40 %, y\n"),
         ("host=i-1/a.jsonl", nvml(gpu(0, power_w=5))),
+        ("a.jsonl", json.dumps(dcgm_export({"DCGM_FI_DEV_POWER_USAGE": 5.0}, gpu="0")) + "\n"),
     ],
 )
 def test_hostile_bytes_are_left_out_and_the_readings_beside_them_stay(tmp_path: Path, key: str, good: str) -> None:

@@ -10,7 +10,7 @@ import random
 from datetime import timedelta
 
 from tests.energy import drawn_power
-from tests.energy.raw_tables import Line
+from tests.energy.raw_tables import Line, insert
 from tests.energy.scenario import CHIP, END, MINUTE, NEURON, NODE, START, hour
 
 HALF = START + 30 * MINUTE
@@ -33,6 +33,7 @@ def write(line: Line) -> int:
     rails_and_scales(line)
     told_otherwise(line)
     nodes(line)
+    racks(line)
     strays(line)
     drawn_power.write(line)
     return 1
@@ -128,6 +129,16 @@ def nodes(line: Line) -> None:
     line.run("four", "AWS", ("i-four", NODE, 4, START, END))
     for chip in range(16):
         line.power("gpu_monitoring", [("i-four", chip, START, END, 100 if chip < 4 else 50)], "nvml")
+
+
+def racks(line: Line) -> None:
+    """A rack of three nodes: one that a run holds, one that is read itself, and one that no run ever holds."""
+    for machine in ("a", "b", "c"):
+        insert(line.connection, "shared_meters", meter="rack-7", machine=f"i-rack-{machine}")
+    for machine in ("a", "b"):
+        line.run(f"rack-{machine}", "AWS", (f"i-rack-{machine}", NODE, None, START, END))
+    line.power("power_meters", points("rack-7", None, 10000), "pdu")
+    line.power("power_meters", points("i-rack-b", None, 3000), "bmc")
 
 
 def strays(line: Line) -> None:

@@ -110,6 +110,21 @@ def test_a_clock_that_is_off_shifts_watts_and_loses_none(marts) -> None:
     assert [tuple(row.values()) for row in met] == [("", 1, "no_run"), ("half-late", 59, None)]
 
 
+def test_a_racks_meter_is_divided_among_its_machines(marts) -> None:
+    """10,000 W: 3,000 are b's own, and of 7,000 a has 2,459 of 3,670, being held, and c the rest, being at rest."""
+    a, b = marts.energy("rack-a"), marts.energy("rack-b")
+    assert (a["chip_host_energy_kwh"], b["chip_host_energy_kwh"]) == (D("4.690190736"), D("3"))
+    assert (a["energy_basis"], a["telemetry_coverage_ratio"]) == ("measured", 1)
+    parts = marts.rows(
+        "select share, count(*) as readings, sum(power_uw) as uw from intermediate.int_shared_meter_readings"
+        " where meter = 'rack-7' group by all order by share"
+    )
+    assert parts == [
+        {"share": "divided", "readings": 120, "uw": 60 * 7_000_000_000},
+        {"share": "own", "readings": 60, "uw": 60 * 3_000_000_000},
+    ]
+
+
 def test_what_is_read_at_the_wall_holds_chips_and_host(marts) -> None:
     row = marts.energy("wall")
     assert ends(row, "chip_host") == [D("2.336"), D("3.2"), D("4.864")]  # points of a PDU a minute apart: 27 % less, 52 % more

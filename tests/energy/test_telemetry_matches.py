@@ -74,7 +74,7 @@ def test_a_part_of_a_machine_and_chips_that_were_numbered_anew_contradict_nothin
 
 def test_every_sample_is_counted_once(marts) -> None:
     kinds = [kind for kind in built_kinds() if KINDS[kind].fact == "telemetry"]
-    assert len(kinds) == 7
+    assert len(kinds) == 8
     delivered = " + ".join(f"(select count(*) from raw.{kind})" for kind in kinds)
     (row,) = marts.rows(
         f"select {delivered} as delivered, (select sum(sample_count) from marts.fct_telemetry_matches) as counted"

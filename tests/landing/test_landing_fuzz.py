@@ -94,6 +94,8 @@ def write_good(folder: Path) -> Organisation:
     (exports / "power_meters/rack.csv").write_text("time,host,meter,watts\n1775001600,i-1,pdu,3000\n1775001660,i-1,pdu,3100\n")
     metrics = [asked("DCGM_FI_DEV_POWER_USAGE", ({"gpu": "0", "node": "i-3"}, [(1, 300), (2, 310)]))]
     (exports / "prometheus/a.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in metrics))
+    (exports / "wandb/run=a").mkdir()
+    (exports / "wandb/run=a/events.jsonl").write_text('{"_timestamp": 1775001600.0, "system.gpu.0.powerWatts": 300.0}\n')
     (exports / "fx_rates/rates.csv").write_text("rate_date,base_currency,quote_currency,rate\n2026-04-01,EUR,USD,1.1\n")
     return made
 

@@ -37,6 +37,7 @@ CHANGED = {
     "gpu_monitoring": "power_w",
     "power_meters": "power_w",
     "prometheus": "power_w",
+    "wandb": "power_w",
     "fx_rates": "rate",
 }
 

@@ -58,6 +58,9 @@ def test_relative_paths_start_at_the_file(tmp_path: Path) -> None:
         ({"memory_limit": "80%"}, "'memory_limit'"),
         ({"carbon_weights": "energy"}, "cannot be chosen yet"),
         ({"run_tag_keys": []}, "'run_tag_keys'"),
+        ({"meters": {"rack-7": []}}, "'meters.rack-7'"),
+        ({"meters": {"rack-7": "i-1"}}, "'meters.rack-7': this is no list"),
+        ({"meters": {"rack-7": ["i-1"], "rack-8": ["i-1"]}}, "'meters': i-1 is there twice.*\n  meters: {rack-7"),
         ({"sources": [{**SOURCE, "months": 3}]}, r"'sources\[cur\].months': write months as"),
         ({"organisation": {"name": "x", "reporting_currency": "dollars"}}, "'organisation.reporting_currency'"),
         ({"organisation": {"name": "x", "owners": ["finance"]}}, "'organisation.owners': .*'finance' is neither.*\n  owners: {"),
@@ -74,6 +77,7 @@ def test_relative_paths_start_at_the_file(tmp_path: Path) -> None:
         ({"hosts": ["n-1"]}, "'hosts': .*\n  hosts: {"),
         ({"hosts": {"n-1": 7}}, "'hosts.n-1'"),
         ({"sources": [{**SOURCE, "location": "s3://b/p", "impersonate": "a@b"}]}, "impersonate changes nothing for s3://"),
+        ({"sources": [{**SOURCE, "location": "wandb://a/b", "role_arn": "arn"}]}, "role_arn changes nothing for wandb://"),
     ],
 )
 def test_a_wrong_setting_is_named(tmp_path: Path, change: dict[str, Any], named: str) -> None:

@@ -56,6 +56,7 @@ EMPTY: dict[str, tuple[Callable[[Path], object], str, bool]] = {  # what writes 
     "neuron_power": (text("a.jsonl", '{"resourceMetrics": []}\n'), "no_known_metric", True),
     "gpu_monitoring": (text("host=i-1/a.csv", "timestamp, index, uuid, power.draw [W]\n"), "no_known_metric", True),
     "prometheus": (text("a.json", '{"status": "success", "data": {"resultType": "matrix"}}'), "no_known_metric", True),
+    "wandb": (text("a.jsonl", '{"_timestamp": 1775001600.0, "system.cpu": 5}\n'), "no_known_metric", True),
     "power_meters": (text("a.csv", "time,host,watts\n"), "no_known_metric", True),
 }
 

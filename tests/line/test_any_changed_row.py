@@ -34,6 +34,7 @@ UNSEEN = {
     "neuron_power",
     "power_meters",
     "prometheus",
+    "wandb",
 }  # no run of this company holds what they meter, or not in each month
 COMPARED = 10  # changes, each with a refresh, before the publication is compared with a full one
 # what a release may change, with the selects of which one is drawn; without any nothing that is published may move

@@ -69,8 +69,9 @@ def _family(name: str) -> str:
 class Judge:
     """Knows which types a machine is by the records of a month, and when somebody held it."""
 
-    def __init__(self, runs: Runs) -> None:
+    def __init__(self, runs: Runs, meters: dict[str, list[str]]) -> None:
         self._runs = runs
+        self._meters = meters
         self._bands = _bands()
         self._rails: dict[tuple[str, str], set[str]] = defaultdict(set)
         for row in seed_rows("power_rails"):
@@ -92,7 +93,7 @@ class Judge:
         watts = Fraction(power, FULL)
         is_held = any(window.start < span[1] and window.end > span[0] for window in self._windows(host, month))
         least = min(low for low, _ in ends) if is_held else 0
-        return least <= watts <= max(high for _, high in ends)
+        return least <= watts <= max(high for _, high in ends) * len(self._meters.get(host, "1"))
 
     def has_all_rails(self, sample: Sample) -> bool:
         types = {window.accelerator_type for window in self._windows(sample.host_id, month_of(sample.end - 1))}

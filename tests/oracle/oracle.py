@@ -67,6 +67,7 @@ from .records import STILL_HELD, Runs, read_records
 from .resolving import resolve
 from .rows import rows_of
 from .shared_machines import leave_inner_runs_their_chips
+from .shared_meters import divide
 from .sizes import sizes_of
 from .tagged import tag_holds, tag_windows, tagged_lines
 from .tpu import read_tpu
@@ -120,6 +121,7 @@ class Oracle:
         self.reporting_currency = settings.get("organisation", {}).get("reporting_currency", "USD")
         self.rates = read_rates(self._locations("fx_rates"), as_published)
         self.tag_keys = settings.get("run_tag_keys", ["training_run_id"])
+        self.meters = settings.get("meters", {})
         self.lines = list(_read_lines(self._elected("aws_cur", bill_deliveries)))
         self.google_lines = list(_read_google_lines(self._elected("gcp_billing", partition_deliveries)))
         self.google_lines += _read_focus_lines(self._elected("gcp_focus", partition_deliveries))
@@ -141,11 +143,11 @@ class Oracle:
         gpus = chain.from_iterable(read_nvidia_smi(place, as_published) for place in self._locations("gpu_monitoring"))
         profiles = chain.from_iterable(read_profiles(place, as_published) for place in self._locations("xprof"))
         asked, read = read_metrics(self._locations("prometheus"), settings.get("hosts", {}), as_published)
-        judge = Judge(self.runs)
+        judge = Judge(self.runs, self.meters)
         samples = [*neuron, *tpu, *driver, *gpus, *asked, *numbered_by_slice(profiles, tpu)]
         samples = list(plausible_samples(samples, judge))
         meters = chain.from_iterable(read_meters(place, as_published) for place in self._locations("power_meters"))
-        at_nodes = node_power(plausible_readings(chain(meters, read), samples, judge))
+        at_machines = list(plausible_readings(chain(meters, read), samples, judge))
         calibrated = calibrated_watts(samples, self.runs)
         tell_machines_apart(self.google_lines, self.runs)
         lines = [*self.lines, *self.google_lines]
@@ -172,7 +174,9 @@ class Oracle:
         tagged = list(tag_windows(by_tag))
         self.unknown_chips = {(window.run, month) for month, window in tagged if window.chips is None}
         telemetry = Telemetry(samples, self.runs.beside(window for _, window in tagged))
-        holds = list(cut(cut_at_readings(chain(holds_of(self.runs), tag_holds(tagged)), at_nodes), times, closed))
+        holds = list(chain(holds_of(self.runs), tag_holds(tagged)))
+        at_nodes = node_power(chain(at_machines, divide(self.meters, at_machines, samples, holds)))
+        holds = list(cut(cut_at_readings(holds, at_nodes), times, closed))
         places = Places(self.lines, self.google_lines, self.parts, self.runs, telemetry)
         places.bill_tagged(by_tag)
         self.own = read_own_figures(self._locations("user_inputs"), self.runs, as_published)

@@ -28,7 +28,7 @@ from .tpu import WHOLE, Spacings
 _MINUTE = 60_000_000
 _HOUR = 60 * _MINUTE
 _RAIL = re.compile(r"(?:VDD )?(.*?) ?(SPI Sampler |SPI )?Power Meter.*\(W\)")
-_RANKS = {"slurm": 2, "codecarbon": 3}  # behind every meter
+_RANKS = {"shared": 2, "slurm": 3, "codecarbon": 4}  # behind every meter of a machine
 
 
 @dataclass(frozen=True)

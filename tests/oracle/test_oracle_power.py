@@ -122,6 +122,19 @@ def test_what_is_read_at_a_node_is_its_runs_by_their_chips(exports: GoogleExport
     assert (coverage(a), a["busy_chip_hours"]) == ((1, 1, 0), None)
 
 
+def test_a_racks_meter_is_divided_by_its_machines_own_readings_then_by_the_model(exports: GoogleExports) -> None:
+    """10,000 W, of which 3,000 are b's own: of 7,000 a run has 523 + 16 x 121 = 2,459 W of 3,670, where c is at rest."""
+    exports.runs(run("a", (NODE, TEN, ELEVEN, 16)))
+    hosts = {"rack-7": 10_000, "i-b": 3_000}
+    clocks = [*(f"2026-04-10T10:{minute:02}:00Z" for minute in range(1, 60)), "2026-04-10T11:00:00Z"]
+    points = "".join(f"{clock},{host},pdu,{watts}\n" for clock in clocks for host, watts in hosts.items())
+    write(exports, "power_meters", "rack.csv", f"time,host,meter,watts\n{points}")
+    config = exports.config()
+    config.write_text(f"{config.read_text()}meters: {{rack-7: [{NODE}, i-b, i-c]}}\n")
+    row = Oracle(config).tables()["fct_training_run_energy"]["a", date(2026, 4, 1)]
+    assert (row["chip_host_energy_kwh"], row["energy_basis"]) == (Decimal("4.690190736"), "measured")
+
+
 def test_rails_of_a_profile_add_up_over_its_window_alone(exports: GoogleExports) -> None:
     exports.runs(run("a", (NODE, TEN, ELEVEN, 16)))
     rails = {1: b"VDD Core SPI Sampler Power Meter (W)", 2: b"HBM SPI Sampler Power Meter (W)"}

@@ -9,8 +9,8 @@ with ranked_readings as (
         readings.power_uw,
         readings.power_low_uw,
         readings.power_high_uw,
-        -- a meter before what a scheduler adds up, and that before an estimate by a process
-        case readings.meter when 'slurm' then 2 when 'codecarbon' then 3 else 1 end as meter_rank,
+        -- a meter before its part of a shared one, that before what a scheduler adds up, and that before an estimate by a process
+        case readings.meter when 'shared' then 2 when 'slurm' then 3 when 'codecarbon' then 4 else 1 end as meter_rank,
         max(readings.to_us) over (
             partition by {{ node }} order by readings.from_us range between unbounded preceding and 1 preceding
         ) as reached_us

@@ -68,6 +68,24 @@ readings as (
     left join {{ ref('meters') }} as meters on meters.source_kind = 'training_runs' and readings.meter = meters.meter
     inner join months on readings.sample_from_us < months.month_to_us and readings.sample_to_us > months.month_from_us
     where readings.power_uw is not null
+
+    union all
+
+    select
+        usage_month,
+        'shared' as meter,
+        resource_id as host_id,
+        cast(null as string) as run_key,
+        sample_from_us,
+        sample_to_us,
+        power_uw,
+        power_low_uw,
+        power_high_uw,
+        false as is_below_band,
+        {{ machine_name('resource_id') }} as machine_name,
+        cast(null as string) as keyed_run_id
+    from {{ ref('int_shared_meter_readings') }}
+    where share = 'divided' and {{ in_build_months() }}
 ),
 
 -- a reading with the key of a known run is of a node that this run holds then

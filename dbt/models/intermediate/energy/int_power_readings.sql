@@ -1,7 +1,7 @@
 {{ config(materialized='by_month') }}
 {%- set models = [
     'stg_xprof__samples', 'stg_neuron_power__samples', 'stg_gpu_monitoring__samples', 'stg_power_meters__readings',
-    'stg_prometheus__samples',
+    'stg_prometheus__samples', 'stg_wandb__samples',
 ] %}
 {#- of kinds that have counters of energy, the column that is one -#}
 {%- set counters = {'stg_gpu_monitoring__samples': 'energy_mj', 'stg_power_meters__readings': 'counter_j'} %}
@@ -88,6 +88,13 @@ bands_of_places as (
     group by all
 ),
 
+-- a rack's meter may read what its machines draw together
+shared_meters as (
+    select {{ machine_name('meter') }} as machine, count(*) as machine_count
+    from {{ source('raw', 'shared_meters') }}
+    group by all
+),
+
 types as (
     select accelerator_type from {{ ref('accelerator_types') }}
 ),
@@ -108,7 +115,8 @@ bands as (
         coalesce(by_host.place_type, by_run.place_type, nullif(origins.kind, '')) as place_type
         {%- for bound in bounds %},
         coalesce(by_host.{{ bound }}, by_run.{{ bound }}, by_type.{{ bound }}
-        {%- if bound == 'node_least_uw' %} * by_type.least_chips{% elif bound == 'node_most_uw' %} * by_type.most_chips{% endif %}) as {{ bound }}
+        {%- if bound == 'node_least_uw' %} * by_type.least_chips{% elif bound == 'node_most_uw' %} * by_type.most_chips{% endif %})
+        {{- ' * coalesce(shared_meters.machine_count, 1)' if bound == 'node_most_uw' }} as {{ bound }}
         {%- endfor %}
     from origins
     left join run_keys on origins.run = run_keys.run_key
@@ -116,6 +124,7 @@ bands as (
         on origins.usage_month = by_host.usage_month and by_host.place = 'host=' || {{ machine_name('origins.host') }}
     left join bands_of_places as by_run
         on origins.usage_month = by_run.usage_month and by_run.place = 'run=' || run_keys.training_run_id
+    left join shared_meters on {{ machine_name('origins.host') }} = shared_meters.machine
     left join types on origins.kind = types.accelerator_type
     inner join {{ ref('int_power_bands') }} as by_type
         on

@@ -6,7 +6,7 @@
 ] %}
 {%- set power_models = [
     'stg_xprof__samples', 'stg_neuron_power__samples', 'stg_gpu_monitoring__samples', 'stg_power_meters__readings',
-    'stg_prometheus__samples',
+    'stg_prometheus__samples', 'stg_wandb__samples',
 ] %}
 
 -- a name counts as a run's in the months in which that run was there
