@@ -17,6 +17,7 @@ from dagster_project.commands.evidence_cli import restatements, trace, verify
 from dagster_project.commands.options import DEFAULT_CONFIG, Config, Format, Json, Wait, published_by, settings_of
 from dagster_project.commands.report_cli import export_app, report_app
 from dagster_project.commands.starter_cli import init
+from dagster_project.commands.upkeep_cli import accept, dbt, prune
 
 # the groups of `trainledger --help`, in their order; a command belongs to one of them
 GROUPS = {
@@ -53,6 +54,9 @@ app.command()(trace)
 app.add_typer(export_app, name="export")
 app.command()(verify)
 app.command()(restatements)
+app.command()(accept)
+app.command()(prune)
+app.command(context_settings={"ignore_unknown_options": True})(dbt)
 
 
 def _version(wanted: bool) -> None:
@@ -233,25 +237,6 @@ def mcp(config: Config = DEFAULT_CONFIG) -> None:
     serve(Home.of(settings_of(config)))
 
 
-@app.command(context_settings={"ignore_unknown_options": True})
-@guarded
-def dbt(
-    arguments: Annotated[list[str], typer.Argument(metavar="-- ARGUMENTS", help="Any dbt command with its options.")],
-    config: Config = DEFAULT_CONFIG,
-    wait: Wait = 0.0,
-) -> int:
-    """Run any dbt command on the build of this configuration, alone: `docs generate`, `test`, `ls`, `show`, ...
-
-    What changes tables (run, build, seed, ...) is never published; the next refresh then builds everything again. Exit code 1:
-    a model or test failed; 2: dbt did not work.
-
-    Example: trainledger dbt -- docs generate
-    """
-    from dagster_project.commands.dbt_by_hand import run
-
-    return run(settings_of(config), arguments, wait, say)
-
-
 @app.command()
 @guarded
 def ui(
@@ -290,41 +275,6 @@ def digest(
     else:
         for table in tables:
             typer.echo(f"{table.digest}  {table.rows:>9}  {table.table}")
-
-
-@app.command()
-@guarded
-def accept(
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="The source that the delivery is of.")],
-    partition: Annotated[str, typer.Argument(metavar="PARTITION", help="Its partition, as `trainledger status` shows it.")],
-    export: Annotated[str | None, typer.Option("--export", help="Of several exports of the partition this one.")] = None,
-    by: Annotated[str | None, typer.Option("--by", help="Who decides it; the user of this machine unless given.")] = None,
-    config: Config = DEFAULT_CONFIG,
-    wait: Wait = 0.0,
-) -> None:
-    """Let a delivery count that was held back, as unlike the one before it or as another export of its payer.
-
-    Example: trainledger accept aws-bill 2026-04
-    """
-    from dagster_project.commands.accepting import accept as accept_held
-
-    accept_held(settings_of(config), source, partition, export, by, wait, say)
-
-
-@app.command()
-@guarded
-def prune(
-    yes: Annotated[bool, typer.Option("--yes", help="Really remove; without it only what would go is shown.")] = False,
-    config: Config = DEFAULT_CONFIG,
-    wait: Wait = 0.0,
-) -> None:
-    """Remove superseded generations that retention no longer keeps; each leaves a tombstone. A dry run unless --yes.
-
-    Example: trainledger prune --yes
-    """
-    from dagster_project.commands.pruning import run
-
-    run(settings_of(config), yes=yes, wait=wait, tell=typer.echo, say=say)
 
 
 if __name__ == "__main__":

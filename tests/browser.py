@@ -7,6 +7,7 @@ import shutil
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,6 +38,12 @@ def open_page(**options: Any) -> Iterator[Any]:
             yield browser.new_page(**options)
         finally:
             browser.close()
+
+
+def picture(page: Any, name: str) -> None:
+    """Keep what the page shows as a picture of the docs, where the variable PICTURES names a folder."""
+    if folder := os.environ.get("PICTURES"):
+        page.screenshot(path=Path(folder) / f"{name}.png")
 
 
 def free_port() -> int:

@@ -45,7 +45,7 @@ class RefreshRun:
         self._absent: dict[str, str] = {}  # report tables that the publication goes without, and why
         with _excused(self._give_up):
             instance = opened.enter_context(opened_instance(home.root))
-            end_dead_runs(instance)
+            end_dead_runs(instance, home.root)
             self._run = WrittenRun(instance, names.BY_COMMAND_LINE | REPOSITORY, started)
             self._run.begin(names.LOOK, started)
             self._run.write()

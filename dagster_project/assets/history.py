@@ -1,6 +1,7 @@
-"""Dagster's history of a home, bounded: `history_megabytes` of the folder .dagster, the oldest runs first. (Not PostgreSQL's.)
+"""Dagster's history of a home, bounded: `history_megabytes` of the folder .dagster or of PostgreSQL, the oldest runs first.
 
-A run lies in a file of its own, and its events of assets once more in the index that all runs share. What goes with a run is all
+In the folder a run lies in a file of its own, and its events of assets once more in the index that all runs share; on PostgreSQL
+all are in one table, whose rows are counted: the room of removed ones is the server's to fill again. What goes with a run is all
 of that but the newest materialisation of each asset and month and the newest result of each check, so that the pages of assets
 show what they showed. Runs whose publication an issued report was made of stay, and so do the newest ones. A refresh that found
 nothing keeps its line in the list of runs and, once the next one has ended, nothing else.
@@ -17,7 +18,7 @@ from pathlib import Path
 
 import dagster as dg
 
-from dagster_project.assets.internals import forget, is_sharded, published_by
+from dagster_project.assets.internals import bytes_on_server, forget, is_sharded, published_by
 from dagster_project.assets.names import REFRESH
 from dagster_project.evidence import chain
 from dagster_project.warehouse.site import Site
@@ -36,7 +37,7 @@ def bounded(instance: dg.DagsterInstance | None, run: dg.DagsterRun | None, home
     """A run that writes in a home: afterwards it is known whether it published, and the history is below its bound."""
     before = _build_of(home)
     yield
-    if instance and run and is_sharded(instance):
+    if instance and run:
         keep_bound(instance, home, megabytes)
         if run.job_name == REFRESH and before == _build_of(home):
             instance.add_run_tags(run.run_id, {NO_NEWS: "nothing"})
@@ -54,8 +55,8 @@ def keep_bound(instance: dg.DagsterInstance, home: Path, megabytes: int) -> None
 
 
 def remove_runs(instance: dg.DagsterInstance, home: Path, megabytes: int, at_most: int | None = None) -> int:
-    """Remove the oldest runs that have ended until the folder is below its bound; returns how many went."""
-    if not is_sharded(instance) or _used(home) <= megabytes * 1_000_000:
+    """Remove the oldest runs that have ended until the history is below its bound; returns how many went."""
+    if _used(instance, home) <= megabytes * 1_000_000:
         return 0
     builds = {line["build_id"] for line in chain.lines_of(home / "reports")}
     ended = dg.RunsFilter(statuses=ENDED)
@@ -69,7 +70,7 @@ def remove_runs(instance: dg.DagsterInstance, home: Path, megabytes: int, at_mos
             continue
         forget(instance, run_id)
         removed += 1
-        if removed == at_most or _used(home) <= megabytes * 1_000_000:
+        if removed == at_most or _used(instance, home) <= megabytes * 1_000_000:
             break
     return removed
 
@@ -83,8 +84,10 @@ def give_back_room(home: Path) -> None:
                 connection.execute("pragma wal_checkpoint(truncate)")
 
 
-def _used(home: Path) -> int:
-    """Bytes of the folder without the room in the index that the next runs take."""
+def _used(instance: dg.DagsterInstance, home: Path) -> int:
+    """Bytes of the history without the room that the next runs take."""
+    if not is_sharded(instance):
+        return bytes_on_server(instance)
     index = home / ".dagster" / INDEX
     if not index.exists():
         return 0

@@ -17,6 +17,8 @@ concurrency:
 """
 # a killed run keeps its place in the pool until the next has the lock and ends it: without a buffer none would leave the queue
 DAGSTER_YAML = f"""{FIRST_YAML.replace("granularity: op", "granularity: op, op_granularity_run_buffer: 10")}\
+# a run that never began, and one whose end was asked for after its process was gone, are ended by the daemon
+run_monitoring: {{enabled: true, start_timeout_seconds: 600}}
 # looks of the sensors and times of the schedules, by days
 retention:
   schedule: {{purge_after_days: 90}}

@@ -32,6 +32,7 @@ from dagster._core.storage.event_log import SqliteEventLogStorage
 from dagster._utils.schedules import is_valid_cron_string
 from sqlalchemy import text
 
+from dagster_project.assets.lives import lifeless
 from dagster_project.assets.names import BUILD, BY_COMMAND_LINE, LANDING_CHECK, LOOK, POOL, PUBLICATION, REFRESH, SOURCES
 
 REPOSITORY = {".dagster/repository": "__repository__@dagster_project.definitions"}  # the page of a job lists runs that have it
@@ -182,6 +183,23 @@ def is_sharded(instance: dg.DagsterInstance) -> bool:
     return hasattr(instance.event_log_storage, "path_for_shard")
 
 
+def bytes_on_server(instance: dg.DagsterInstance) -> int:
+    """Bytes of events and results in PostgreSQL, and a third more, which is what their indexes take.
+
+    Its files also have the room of removed ones, until new ones take it.
+    """
+    storage: Any = instance.event_log_storage
+    with storage.index_connection() as connection:
+        return int(connection.execute(text(KEPT_ON_SERVER)).scalar()) * 4 // 3
+
+
+KEPT_ON_SERVER = """
+    select
+        (select coalesce(sum(pg_column_size(event)), 0) from event_logs)
+        + (select coalesce(sum(pg_column_size(evaluation_event)), 0) from asset_check_executions)
+"""
+
+
 def published_by(instance: dg.DagsterInstance, run_id: str) -> str:
     """The publication that a run made, as Dagster stored it; '' of a run that made none."""
     storage: Any = instance.event_log_storage
@@ -192,51 +210,60 @@ def published_by(instance: dg.DagsterInstance, run_id: str) -> str:
 
 
 # Without a run they are what `report_runless_asset_event` writes, and stay when a run goes. `+` keeps SQLite from the index of
-# types, and a result is found by asset, check and run: whatever else would read what all runs left.
+# types, and a result is found by asset, check and run: whatever else would read what all runs left. In braces are DIALECTS.
 NEWEST_STAY = (
     """
     update event_logs set run_id = ''
-    where run_id = :run and +dagster_event_type = 'ASSET_MATERIALIZATION' and not exists (
+    where run_id = :run and {plus}dagster_event_type = 'ASSET_MATERIALIZATION' and not exists (
         select 1 from event_logs as later
         where later.asset_key = event_logs.asset_key and later.dagster_event_type = 'ASSET_MATERIALIZATION'
-            and later.partition is event_logs.partition and later.id > event_logs.id
+            and later.partition {same} event_logs.partition and later.id > event_logs.id
     )
     """,
     """
     delete from asset_check_executions where id in (
         select result.id
-        from event_logs as written
+        from (
+            select run_id, {event} -> 'dagster_event' -> 'event_specific_data' as found
+            from event_logs
+            where run_id = :run and {plus}dagster_event_type = 'ASSET_CHECK_EVALUATION'
+        ) as written
         inner join asset_check_executions as result
-            on result.asset_key = replace(written.event ->> '$.dagster_event.event_specific_data.asset_key.path', '","', '", "')
-            and result.check_name = written.event ->> '$.dagster_event.event_specific_data.check_name'
+            on result.asset_key = replace(written.found -> 'asset_key' ->> 'path', '","', '", "')
+            and result.check_name = written.found ->> 'check_name'
             and result.run_id = written.run_id
-        where written.run_id = :run and +written.dagster_event_type = 'ASSET_CHECK_EVALUATION' and exists (
+        where exists (
             select 1 from asset_check_executions as later
             where later.asset_key = result.asset_key and later.check_name = result.check_name and later.id > result.id
         )
     )
     """,
 )
+DIALECTS = {
+    "sqlite": {"plus": "+", "same": "is", "event": "event"},
+    "postgresql": {"plus": "", "same": "is not distinct from", "event": "cast(event as json)"},
+}
 
 
 def forget(instance: dg.DagsterInstance, run_id: str, *, is_listed: bool = False) -> None:
-    """Remove a run with its file and its log, or only these; the newest of what it did of each asset, month and check stays."""
+    """Remove a run with its events and its log, or only these; the newest of what it did of each asset, month and check stays."""
     storage: Any = instance.event_log_storage
     with storage.index_connection() as connection:
         for statement in NEWEST_STAY:
-            connection.execute(text(statement), {"run": run_id})
+            connection.execute(text(statement.format(**DIALECTS[connection.dialect.name])), {"run": run_id})
         storage.delete_events_for_run(connection, run_id)  # `delete_run` would empty the run's own file too, which goes as it is
     if not is_listed:
         instance.run_storage.delete_run(run_id)
-    for ending in ("", "-wal", "-shm"):
+    for ending in ("", "-wal", "-shm") if is_sharded(instance) else ():
         Path(f"{storage.path_for_shard(run_id)}{ending}").unlink(missing_ok=True)
     instance.compute_log_manager.delete_logs(prefix=[run_id])
 
 
-def end_dead_runs(instance: dg.DagsterInstance) -> None:
+def end_dead_runs(instance: dg.DagsterInstance, home: Path) -> None:
     """End the runs whose process was killed, and give back their pool slots.
 
-    Who calls this holds the writer lock, so no live run of the command line is there, and none that has a slot.
+    Who calls this holds the writer lock, so no live run of the command line is there, and none that has a slot. A run that waits
+    for the lock is alive while it holds its own.
     """
     storage = instance.event_log_storage
     started = dg.RunsFilter(tags=BY_COMMAND_LINE, statuses=[dg.DagsterRunStatus.STARTED])
@@ -244,7 +271,8 @@ def end_dead_runs(instance: dg.DagsterInstance) -> None:
     for run_id in storage.get_concurrency_info(POOL).active_run_ids:
         storage.free_concurrency_slots_for_run(run_id)
         killed.append(run_id)
-    words = "Its process ended in the middle of a step. The next refresh goes on from there."
+    killed += lifeless(instance, home)
+    words = "Its process ended before the run did. The next refresh goes on from there."
     for run_id in killed:
         run = instance.get_run_by_id(run_id)
         if run and not run.is_finished:

@@ -87,5 +87,5 @@ def _under_way(instance: dg.DagsterInstance, home: Home) -> str | None:
     asked = dg.RunsFilter(job_name=REFRESH, statuses=UNDER_WAY)
     if instance.get_runs(asked, limit=1):
         with suppress(LockHeldError), writer_lock(home.root, "the sensor new_deliveries"):
-            end_dead_runs(instance)
+            end_dead_runs(instance, home.root)
     return next((run.run_id for run in instance.get_runs(asked, limit=1)), None)

@@ -17,6 +17,7 @@ from dagster_project.assets.alerting import alerts_of
 from dagster_project.assets.history import bounded
 from dagster_project.assets.internals import end_dead_runs
 from dagster_project.assets.labels import PACKAGE, code_references
+from dagster_project.assets.lives import hold_life
 from dagster_project.assets.names import POOL
 from dagster_project.base.failures import GateError, TrainledgerError
 from dagster_project.base.locking import writer_lock
@@ -64,9 +65,11 @@ class WriterLock(dg.ConfigurableResource[Any]):
         run = context.run.run_id if context.run else "a run"
         job = context.run.job_name if context.run else ""
         holder = f"Dagster {job} {run}".replace("  ", " ")
+        if context.instance and context.run:
+            hold_life(context.instance, context.run, Path(self.home))
         with alerts_of(self.alerts, context, lambda: self._missing), writer_lock(Path(self.home), holder, self.wait):
             if context.instance:
-                end_dead_runs(context.instance)
+                end_dead_runs(context.instance, Path(self.home))
             with bounded(context.instance, context.run, Path(self.home), self.history_megabytes):
                 yield self
 

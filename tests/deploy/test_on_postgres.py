@@ -2,40 +2,29 @@
 
 from __future__ import annotations
 
-import json
-import os
-import shlex
-import shutil
 import signal
-import subprocess
-import sys
-import tempfile
-import time
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import dagster as dg
 import pytest
+from dagster._core.storage.dagster_run import DagsterRun
+from sqlalchemy import text
 
-from dagster_project.assets.names import landing_key
+from dagster_project.assets.names import REFRESH, landing_key
 from dagster_project.base.locking import writer_lock
 from dagster_project.settings import Settings, load_settings
-from tests.browser import free_port
+from tests.deploy.kit import DEPLOY, GRAPH, Deployment, deployed, until
 from tests.invented_build import show, steps_of
 from tests.line.kit import query, write_small_exports
 from tests.postgres import postgres
+from tests.run_side.histories import refresh_often, require_that_one_without_news_is_a_line, require_that_the_oldest_go
 
 pytestmark = pytest.mark.slow
-ROOT = Path(__file__).resolve().parents[2]
-DEPLOY = ROOT / "deploy"
 NOW = "2026-06-20T00:00:00Z"
-LONGEST = 400.0  # of anything that is waited for
-GRAPH = 'repositoryLocationName: "dagster_project.definitions", repositoryName: "__repository__"'
 READERS, LOOKS = 20, 5
+WAITS = "Waiting up to"  # of a run for the writer lock
 
 
 @pytest.fixture(scope="module")
@@ -45,11 +34,14 @@ def database() -> Iterator[dict[str, str]]:
 
 
 def line(folder: Path) -> Settings:
-    """A small organisation whose home has the dagster.yaml of a deployment."""
+    """A small organisation whose home has the dagster.yaml of a deployment, but that runs are looked at every second."""
     write_small_exports(folder)
     settings = load_settings(folder / "trainledger.yaml")
     (settings.home / ".dagster").mkdir(parents=True)
-    shutil.copy(DEPLOY / "dagster.yaml", settings.home / ".dagster")
+    theirs = (DEPLOY / "dagster.yaml").read_text()
+    monitored = theirs.replace("start_timeout_seconds: 600", "start_timeout_seconds: 600, poll_interval_seconds: 1")
+    assert monitored != theirs
+    (settings.home / ".dagster/dagster.yaml").write_text(monitored)
     return settings
 
 
@@ -67,117 +59,26 @@ def test_what_the_command_line_did_is_a_run_there(
         instance.wipe()  # the next test's list begins empty
 
 
-def until(what: Callable[[], Any], longest: float = LONGEST) -> Any:
-    """The first answer that is one."""
-    ends = time.monotonic() + longest
-    while not (answer := what()):
-        assert time.monotonic() < ends, "it did not come to be"
-        time.sleep(0.5)
-    return answer
-
-
-class Deployment:
-    """Code server, daemon and pages of one home, by the commands of their units."""
-
-    def __init__(self, settings: Settings, database: dict[str, str], folder: Path) -> None:
-        self.settings, self._folder, self._port = settings, folder, str(free_port())
-        self._environment = os.environ | database
-        self._environment |= {"TRAINLEDGER_CONFIG": str(settings.path), "DAGSTER_HOME": str(settings.home / ".dagster")}
-        self._environment |= {"TRAINLEDGER_NOW": NOW, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
-        self._places = {
-            "/opt/trainledger/bin": str(Path(sys.executable).parent),
-            "/run/trainledger": str(folder),
-            "/etc/trainledger": str(folder),
-            "dagster_project.definitions": "tests.deploy.every_minute",
-            "3000": self._port,
-        }
-        workspace = (DEPLOY / "workspace.yaml").read_text().replace("/run/trainledger", str(folder))
-        (folder / "workspace.yaml").write_text(workspace)
-        self._running: dict[str, subprocess.Popen[bytes]] = {}
-
-    def start(self, service: str) -> None:
-        unit = (DEPLOY / "systemd" / f"trainledger-{service}.service").read_text()
-        [command] = [words for words in unit.splitlines() if words.startswith("ExecStart=")]
-        command = command.removeprefix("ExecStart=")
-        for place, here in self._places.items():
-            command = command.replace(place, here)
-        with (self._folder / f"{service}.log").open("ab") as log:
-            self._running[service] = subprocess.Popen(
-                shlex.split(command), stdout=log, stderr=log, cwd=ROOT, env=self._environment, start_new_session=True
-            )
-
-    def end(self, service: str, how: signal.Signals = signal.SIGTERM) -> None:
-        """Signal a service and all it started, as systemd does."""
-        process = self._running.pop(service)
-        os.killpg(process.pid, how)
-        process.wait(timeout=60)
-
-    def end_all(self) -> None:
-        for service in [*self._running]:
-            self.end(service, signal.SIGKILL)
-
-    def log(self, service: str) -> str:
-        return (self._folder / f"{service}.log").read_text()
-
-    def ask(self, text: str, **variables: Any) -> Any:
-        body = json.dumps({"query": text, "variables": variables}).encode()
-        request = urllib.request.Request(f"http://127.0.0.1:{self._port}/graphql", body, {"content-type": "application/json"})
-        with urllib.request.urlopen(request, timeout=120) as answer:
-            return json.load(answer)["data"]
-
-    def serve_code(self) -> None:
-        (self._folder / "code.sock").unlink(missing_ok=True)
-        self.start("code")
-        until(lambda: (self._folder / "code.sock").exists() or self._running["code"].poll() is not None)
-        assert self._running["code"].poll() is None, self.log("code")
-
-    def is_answering(self) -> bool:
-        try:
-            return any(
-                self.ask("{repositoriesOrError {... on RepositoryConnection {nodes {name}}}}")["repositoriesOrError"]["nodes"]
-            )
-        except (urllib.error.URLError, ConnectionError):
-            return False
-
-    def runs(self) -> dict[str, tuple[str, dict[str, str]]]:
-        """State and tags of every run."""
-        found = self.ask("{runsOrError {... on Runs {results {runId status tags {key value}}}}}")["runsOrError"]["results"]
-        return {run["runId"]: (run["status"], {tag["key"]: tag["value"] for tag in run["tags"]}) for run in found}
-
-    def launch(self, *, full: bool = False) -> str:
-        """Ask for a refresh, as the page's button does."""
-        asked = f'executionParams: {{selector: {{{GRAPH}, pipelineName: "refresh"}}, mode: "default", runConfigData: $config}}'
-        launch = f"mutation ($config: RunConfigData) {{launchPipelineExecution({asked})"
-        found = self.ask(
-            launch + " {... on LaunchRunSuccess {run {runId}}}}", config={"ops": {"build": {"config": {"full": full}}}}
-        )
-        return found["launchPipelineExecution"]["run"]["runId"]
-
-    def steps(self, run: str) -> dict[str, str]:
-        """State of each step that began."""
-        found = self.ask(f'{{runOrError(runId: "{run}") {{... on Run {{stepStats {{stepKey status}}}}}}}}')["runOrError"]
-        return {step["stepKey"]: step["status"] for step in found["stepStats"]}
-
-    def is_waiting_for_the_lock(self, run: str) -> bool:
-        return self.runs()[run][0] in ("STARTING", "STARTED") and "Waiting up to" in self.log("code")
-
-    def ended(self, run: str) -> str:
-        return until(lambda: state if (state := self.runs()[run][0]) in ("SUCCESS", "FAILURE", "CANCELED") else None)
+@pytest.mark.nightly
+def test_the_history_there_stays_below_its_bound(
+    database: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = line(tmp_path)
+    for name, value in (database | {"TRAINLEDGER_NOW": NOW, "DAGSTER_HOME": str(settings.home / ".dagster")}).items():
+        monkeypatch.setenv(name, value)
+    refresh_often(settings)
+    with dg.DagsterInstance.get() as instance:
+        ids, kept = require_that_the_oldest_go(instance, settings)
+        assert [one for one in ids if instance.get_records_for_run(one).records] == kept
+        require_that_one_without_news_is_a_line(instance, settings)
+        instance.wipe()
 
 
 @pytest.fixture(scope="module")
 def deployment(database: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    folder = Path(tempfile.mkdtemp())  # a socket's path is short
-    serving = Deployment(line(tmp_path_factory.mktemp("deployed")), database, folder)
-    try:
-        serving.serve_code()
-        serving.start("daemon")
-        serving.start("webserver")
-        until(serving.is_answering)
+    settings = line(tmp_path_factory.mktemp("deployed"))
+    with deployed(settings, database | {"TRAINLEDGER_NOW": NOW}, "tests.deploy.every_minute") as serving:
         yield serving
-    finally:
-        serving.end_all()
-        shutil.rmtree(folder)
 
 
 @pytest.mark.nightly
@@ -256,3 +157,34 @@ def test_the_run_of_a_killed_code_server_is_ended_by_the_next(deployment: Deploy
     until(deployment.is_answering)
     assert deployment.ended(deployment.launch()) == "SUCCESS", deployment.log("code")
     assert deployment.runs()[killed][0] == "FAILURE"
+
+
+@pytest.mark.nightly
+def test_a_run_that_was_killed_while_it_waited_is_ended_by_the_next_and_one_that_waits_is_not(deployment: Deployment) -> None:
+    before = deployment.log("code").count(WAITS)
+    with writer_lock(deployment.settings.home, "a test"):
+        killed = deployment.launch()
+        until(lambda: deployment.log("code").count(WAITS) == before + 1)
+        deployment.end("code", signal.SIGKILL)
+        deployment.serve_code()
+        until(deployment.is_answering)
+        waiting = [deployment.launch(), deployment.launch()]
+        until(lambda: deployment.log("code").count(WAITS) == before + 3)
+        assert {deployment.runs()[run][0] for run in (killed, *waiting)} == {"STARTED"}
+    assert [deployment.ended(run) for run in waiting] == ["SUCCESS", "SUCCESS"], deployment.log("code")
+    assert deployment.runs()[killed][0] == "FAILURE"
+
+
+@pytest.mark.nightly
+def test_a_run_that_never_began_is_ended(
+    deployment: Deployment, database: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (database | {"DAGSTER_HOME": str(deployment.settings.home / ".dagster")}).items():
+        monkeypatch.setenv(name, value)
+    with dg.DagsterInstance.get() as instance:
+        run = instance.add_run(DagsterRun(job_name=REFRESH)).run_id
+        assert deployment.runs()[run][0] == "NOT_STARTED"
+        with instance.run_storage.connect() as connection:
+            long_ago = "update runs set create_timestamp = create_timestamp - interval '1 hour' where run_id = :run"
+            connection.execute(text(long_ago), {"run": run})
+    assert deployment.ended(run) == "FAILURE"

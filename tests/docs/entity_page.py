@@ -19,7 +19,8 @@ the YAML beside the models (`python -m tests.docs.entity_page`); a test compares
 What tables and columns mean is in [the published tables in words](contract.md) and in the comments of the file.
 
 The published file declares the keys of tables without months as primary keys; those of the others cost too much there
-([0001](adr/0001-a-published-snapshot-written-by-parts.md)), and it declares no foreign keys. `provider_name` belongs to every
+([0001](adr/0001-a-published-snapshot-written-by-parts.md)), and it declares no foreign keys:
+DuckDB would not let the table that they point to be replaced. `provider_name` belongs to every
 key of accounts, services and regions: an id alone may be of both providers. An empty text points to nothing. A table that is in
 no figure points to none.
 """
