@@ -41,7 +41,7 @@ def calibrations(connection: duckdb.DuckDBPyConnection, work: Path) -> None:
         "create schema seeds; create table raw.months (usage_month date); create table raw.build_months (usage_month date)"
     )
     connection.execute(f"create table intermediate.int_power_windows ({WINDOWS})")
-    for seed in ("calibration_terms", "t_two_sided", "accelerator_power"):
+    for seed in ("calibration_terms", "t_two_sided", "power_doubts", "accelerator_power"):
         path = PAGE.parents[2] / "dbt" / "seeds" / f"{seed}.csv"
         connection.execute(f"create table seeds.{seed} as from read_csv('{path}')")
     connection.execute(f"create view calibrations as {compiled}")

@@ -176,4 +176,4 @@ def _seen(drawn: Home, name: str, start: datetime, use: np.ndarray, chips: int) 
         begin = start + timedelta(minutes=5 * number)
         for device in range(chips):
             end = begin + timedelta(minutes=5)
-            drawn.read("gpu_monitoring", f"i-{name}", begin, end, device, utilisation_ratio=float(mean))
+            drawn.read("gpu_monitoring", f"i-{name}", begin, end, device, utilisation_ratio=float(mean), meter="nvml")

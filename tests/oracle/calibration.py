@@ -13,7 +13,7 @@ from fractions import Fraction
 from .months import month_of
 from .records import STILL_HELD, Runs, Window
 from .samples import FULL, NO_GAP, Sample
-from .seeds import LEVELS, Calibrated, calibration_term, power_of, t_two_sided, unmetered_share
+from .seeds import LEVELS, Calibrated, calibration_term, power_of, seed_rows, t_two_sided, unmetered_share
 
 _HOUR = 3_600 * FULL
 _DAY = 24 * _HOUR
@@ -233,7 +233,8 @@ def _within_band(accelerator_type: str, power: int) -> bool:
     catalogue = power_of(accelerator_type)
     if catalogue is None:
         return True
-    most = catalogue.full["high"] * calibration_term("full_power")
+    [times] = [row["value"] for row in seed_rows("power_doubts") if row["doubt"] == "chip_most_share_of_full"]
+    most = catalogue.full["high"] * Fraction(times)
     return catalogue.idle["low"] * FULL <= power <= most * FULL
 
 

@@ -3,7 +3,7 @@
 {%- set place = 'usage_month, ' ~ key ~ ', window_class, workload, host' %}
 {#- whole milliwatts, so that squares have room -#}
 {%- set workload_mw = int_div('cast(workload_uw + 500 as decimal(38, 0))', 'cast(1000 as decimal(38, 0))') %}
-{%- set terms = ['between_workloads', 'between_hosts', 'meter_error', 'host_range', 'full_power', 'normal_quantile'] %}
+{%- set terms = ['between_workloads', 'between_hosts', 'meter_error', 'host_range', 'normal_quantile'] %}
 
 with months as (
     select usage_month from ({{ months_to_build() }}) as months_to_build
@@ -178,6 +178,11 @@ terms as (
     from {{ ref('calibration_terms') }}
 ),
 
+band as (
+    select cast(max(case when doubt = 'chip_most_share_of_full' then value end) as double) as share_of_full
+    from {{ ref('power_doubts') }}
+),
+
 -- what a meter does not see is none of it at the least and all of it at the most
 with_rails as (
     select
@@ -256,11 +261,12 @@ judged as (
             when halves.hosts_apart > halves.host_range then 'hosts_disagree'
             when
                 cast(halves.busy_uw as double) < cast(power.chip_power_idle_w_low as double) * 1e6
-                or cast(halves.busy_uw as double) > cast(power.chip_power_max_w_high as double) * 1e6 * halves.full_power
+                or cast(halves.busy_uw as double) > cast(power.chip_power_max_w_high as double) * 1e6 * band.share_of_full
                 then 'outside_band'
             when halves.workload_count < 3 and (halves.run_count < 5 or halves.day_count < 5) then 'too_few_workloads'
         end as refused_reason
     from halves
+    cross join band
     left join {{ ref('accelerator_power') }} as power using (accelerator_type)
 )
 
