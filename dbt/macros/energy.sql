@@ -369,26 +369,16 @@ counter_looks as (
     where {{ counter }} is not null
 ),
 
-counter_levels as (
+counter_moves as (
     select
         *,
-        sum(case when grown = 0 then 0 else 1 end) over (
-            {{ in_time }} rows between unbounded preceding and current row
-        ) as level_number,
+        max(case when coalesce(grown, 1) <> 0 then sample_to_us end) over (
+            {{ in_time }} rows between unbounded preceding and 1 preceding
+        ) as moved_before_us,
         min(case when grown > 0 then sample_to_us end) over (
             {{ in_time }} rows between 1 following and unbounded following
         ) as grows_at_us
     from counter_looks
-),
-
-counter_moves as (
-    select *, min(sample_to_us) over (partition by {{ series }}, level_number) as level_from_us
-    from counter_levels
-),
-
-levels_before as (
-    select *, lag(level_from_us) over ({{ in_time }}) as level_before_us
-    from counter_moves
 ),
 
 counter_steps as (
@@ -396,10 +386,10 @@ counter_steps as (
         {{ series }},
         sample_to_us,
         grown,
-        case when grown > 0 and sample_to_us - level_before_us <= {{ patience_us }} then level_before_us else look_before_us end
+        case when grown > 0 and sample_to_us - moved_before_us <= {{ patience_us }} then moved_before_us else look_before_us end
             as before_us,
-        coalesce(grown = 0 and grows_at_us - level_from_us <= {{ patience_us }}, false) as is_awaited
-    from levels_before
+        coalesce(grown = 0 and grows_at_us - moved_before_us <= {{ patience_us }}, false) as is_awaited
+    from counter_moves
 )
 {%- endmacro %}
 

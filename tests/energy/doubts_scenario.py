@@ -95,6 +95,6 @@ def parts_of_nodes(line: Line) -> None:
 
 def rails(line: Line) -> None:
     for name, watts in (("core-alone", {"Core": 300}), ("both-rails", {"Core": 260, "HBM": 40})):
-        line.run(name, "Google Cloud", (f"node-{name}", "v6e", 1, START, END))
+        line.run(name, "Google Cloud", (f"node-{name}", "v5p", 1, START, END))
         for rail, power in watts.items():
             line.power("xprof", minutes(f"node-{name}", 0, power, component=rail), "xprof_spi")

@@ -31,7 +31,7 @@ delivered as (
     {%- for model in models %}
     select
         source_name, source_object, row_number, coalesce(host_id, '') as host, coalesce(run_key, '') as run,
-        coalesce(accelerator_type, '') as kind, host_id, run_key, accelerator_type, sdk_version, sample_from_us, sample_to_us,
+        coalesce(accelerator_type, '') as kind, sdk_version, sample_from_us, sample_to_us,
         is_measured, utilisation_ppm, component, boundary, power_uw, driver_ppm, meter, is_sampled,
         case when boundary = 'chip' then device_index end as device_index,
         {{ 'is_moment' if model == 'stg_power_meters__readings' else 'sample_from_us is null and not is_sampled' }} as is_moment,
@@ -208,13 +208,18 @@ judged as (
 -- of a counter in another unit the watts beside it
 usable as (
     select
-        {{ place }},
+        usage_month,
+        boundary,
+        meter,
+        nullif(host, '') as host_id,
+        nullif(run, '') as run_key,
+        device_index,
         component,
         is_sampled,
         case when is_doubted and is_moment_plausible then moment_from_us else sample_from_us end as sample_from_us,
         sample_to_us,
         is_moment or coalesce(is_doubted and is_moment_plausible, false) as is_moment,
-        accelerator_type,
+        nullif(kind, '') as accelerator_type,
         sdk_version,
         is_measured,
         utilisation_ppm,
