@@ -39,7 +39,8 @@ class Received:
 
     @property
     def subjects(self) -> list[str]:
-        return [str(letter["Subject"]).removeprefix("[trainledger] ").replace("\n", "") for letter in self.letters]
+        unfolded = (" ".join(str(letter["Subject"]).split()) for letter in self.letters)
+        return [subject.removeprefix("[trainledger] ") for subject in unfolded]
 
     @property
     def titles(self) -> list[str]:

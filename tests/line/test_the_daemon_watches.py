@@ -86,6 +86,11 @@ def is_published(organisation: Organisation, month: str) -> bool:
     return f"AWS/{month}" in (Site.of_home(organisation.settings.home).publication() or {}).get("units", {})
 
 
+def of(matter: str, sent: list[str]) -> list[str]:
+    """What was sent about it: with each month of carbon another one is missing, which is a matter by itself."""
+    return [one for one in sent if matter in one]
+
+
 def looks_after(instance: dg.DagsterInstance, run: dg.DagsterRun) -> int:
     """How often the sensor looked since a run ended."""
     [state] = [one for one in instance.all_instigator_state() if one.name == "new_deliveries"]
@@ -119,7 +124,7 @@ def test_a_refused_delivery_is_a_red_run_one_letter_and_one_call_and_the_next_go
     organisation: Organisation, instance: dg.DagsterInstance, dagster: Deployment, received: Received
 ) -> None:
     before, title = runs(instance), "cur: a delivery was not taken"
-    received.letters.clear(), received.calls.clear()  # both sources are late: this one tells of that once
+    received.letters.clear(), received.calls.clear()
     line = line_of("2026-07")
     del line["line_item_unblended_cost"]
     organisation.deliver([line], at="2026-08-20", month="2026-07")
@@ -139,14 +144,14 @@ def test_a_refused_delivery_is_a_red_run_one_letter_and_one_call_and_the_next_go
     deliver(organisation, "2026-07", day=21)
     until(lambda: runs(instance) == [*before, "FAILURE", "SUCCESS"], lambda: dagster.log("code"))
     assert is_published(organisation, "2026-07")
-    until(lambda: len(received.calls) > 1)
-    assert received.subjects == received.titles == [title, f"Over: {title}"]
+    until(lambda: len(of(title, received.titles)) > 1 < len(of(title, received.subjects)))
+    assert of(title, received.subjects) == of(title, received.titles) == [title, f"Over: {title}"]
 
 
 def test_a_failed_gate_keeps_the_publication_and_shows_its_rows(
     organisation: Organisation, instance: dg.DagsterInstance, dagster: Deployment, received: Received
 ) -> None:
-    before, sent = runs(instance), len(received.letters)
+    before = runs(instance)
     (organisation.folder / SWITCH).touch()
     deliver(organisation, "2026-08")
     until(lambda: runs(instance) == [*before, "FAILURE"], lambda: dagster.log("code"))
@@ -156,6 +161,6 @@ def test_a_failed_gate_keeps_the_publication_and_shows_its_rows(
         page.get_by_text('"usage_month": "2026-08-01"').first.wait_for(timeout=60_000)
         page.get_by_text("This is a blocking asset check.").wait_for(timeout=60_000)
         picture(page, "failed-gate")
-    until(lambda: len(received.letters) > sent)
-    assert received.subjects[sent:] == received.titles[sent:]
-    assert f"dbt.{GATE}" in received.letters[-1].get_payload(decode=True).decode()
+    until(lambda: of(GATE, received.titles) and of(GATE, received.subjects))
+    words = f"Gate dbt.{GATE} did not pass, and nothing new is published"
+    assert of(GATE, received.subjects) == of(GATE, received.titles) == [words]
