@@ -66,6 +66,7 @@ class Company:
                 self.driver,
                 self.meter,
                 self.metrics,
+                self.events,
             ):
                 deliver(month)
         self.tables()
@@ -157,6 +158,13 @@ class Company:
         series = {"metric": {"__name__": "ipmi_dcmi_power_consumption_watts", "instance": "10.0.0.7:9290"}, "values": values}
         answer = {"status": "success", "data": {"resultType": "matrix", "result": [series]}}
         self.file(f"metrics/{month}.json", json.dumps(answer).encode())
+
+    def events(self, month: str) -> None:
+        """Two minutes of a GPU as its library logged them."""
+        begun = int(dt.datetime.fromisoformat(f"{month}-06T01:00:00Z").timestamp())
+        watts = self.watts.setdefault(("wandb", month), 300.0)
+        lines = (json.dumps({"_timestamp": begun + 15 * at, "system.gpu.0.powerWatts": watts}) for at in range(8))
+        self.file(f"events/run=run-{month}/host=i-gpu-4/{month}.jsonl", "\n".join([*lines, ""]).encode())
 
     def file(self, name: str, content: bytes) -> None:
         path = self.organisation.folder / "exports" / name

@@ -29,13 +29,8 @@ from tests.warm import without_dagster
 
 pytestmark = pytest.mark.slow
 CHANGED = MONTHS[1:-1]
-UNSEEN = {
-    "xprof",
-    "neuron_power",
-    "power_meters",
-    "prometheus",
-    "wandb",
-}  # no run of this company holds what they meter, or not in each month
+# no run of this company holds what they meter, or not in each month
+UNSEEN = {"xprof", "neuron_power", "power_meters", "prometheus", "wandb"}
 COMPARED = 10  # changes, each with a refresh, before the publication is compared with a full one
 # what a release may change, with the selects of which one is drawn; without any nothing that is published may move
 OF_A_RELEASE: dict[str, list[tuple[str, str]]] = {
@@ -138,6 +133,11 @@ def change_metrics(company: Company, month: str, draw: random.Random) -> None:
     company.metrics(month)
 
 
+def change_events(company: Company, month: str, draw: random.Random) -> None:
+    company.watts["wandb", month] += draw.choice([25.0, 50.0])
+    company.events(month)
+
+
 CHANGES: dict[str, Callable[[Company, str, random.Random], None]] = {
     "aws_cur": change_bill,
     "aws_carbon": change_carbon,
@@ -152,6 +152,7 @@ CHANGES: dict[str, Callable[[Company, str, random.Random], None]] = {
     "neuron_power": change_driver,
     "power_meters": change_meter,
     "prometheus": change_metrics,
+    "wandb": change_events,
     "fx_rates": change_rate,
     "user_inputs": change_own_figure,
 }
@@ -169,6 +170,7 @@ NAMES = {
     "neuron_power": "neuron-power",
     "power_meters": "meters",
     "prometheus": "metrics",
+    "wandb": "events",
     "fx_rates": "fx",
     "user_inputs": "own",
 }
