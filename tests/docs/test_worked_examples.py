@@ -267,18 +267,18 @@ def test_each_basis_of_the_hour_is_what_the_seeds_give() -> None:
     watts: dict[str, list[Decimal]] = {
         read: [100 * factor for factor in off_by("nvml")],
         "every driver at 20 %": [],
-        "nobody looked": [],
+        "not observed": [],
     }
     for level, factor in zip(LEVELS, off_by("neuron_sysfs"), strict=True):
         idle, full, _, _ = node(level)
         mean = Decimal(seed("accelerator_power", "accelerator_type")["trn1.32xlarge"]["chip_power_mean_w"])
         watts["every driver at 20 %"].append(idle + (full - idle) * factor / 5)
-        watts["nobody looked"].append({"low": idle, "mid": mean, "high": full}[level])
+        watts["not observed"].append({"low": idle, "mid": mean, "high": full}[level])
     idle, full, host, network = node("mid")
     watts["every chip at 50 % use"] = [sum(node(level)[:2]) / 2 for level in LEVELS]
     facility = {name: (16 * mid + host) * network * pue() / 1000 for name, (_, mid, _) in watts.items()}
     has("energy", *(row_of(name, [*(16 * one / 1000 for one in found), facility[name]]) for name, found in watts.items()))
-    order = (read, "every driver at 20 %", "every chip at 50 % use", "nobody looked")
+    order = (read, "every driver at 20 %", "every chip at 50 % use", "not observed")
     first, second, third, last = (plain(facility[name] / 4) for name in order)
     has("energy", f"a quarter of an hour of each, {first}, {second}, {third} and {last}")
     half = Decimal("3.2") / 2

@@ -27,15 +27,15 @@ recorded as (
     select
         records.training_run_id,
         records.is_ambiguous,
-        record_system,
+        attempts.record_system,
         records.system_rank,
-        record_run_id,
+        attempts.record_run_id,
         -- another system's attempt is reported again whenever the system is asked. Of managed jobs the first is always called 1
-        case when record_system in ('sagemaker', 'vertex') then attempts.started_at end as attempt_start,
+        case when attempts.record_system in ('sagemaker', 'vertex') then attempts.started_at end as attempt_start,
         attempts.attempt_id,
         coalesce(
-            {{ attempt_name('record_system', 'attempts.attempt_id') }},
-            case when record_system <> 'run_json' then attempts.attempt_id end
+            {{ attempt_name('attempts.record_system', 'attempts.attempt_id') }},
+            case when attempts.record_system <> 'run_json' then attempts.attempt_id end
         ) as attempt_name,
         machines.machine,
         attempts.state,
