@@ -40,10 +40,11 @@ def open_page(**options: Any) -> Iterator[Any]:
             browser.close()
 
 
-def picture(page: Any, name: str) -> None:
-    """Keep what the page shows as a picture of the docs, where the variable PICTURES names a folder."""
+def picture(page: Any, name: str, height: int | None = None) -> None:
+    """Keep what the page shows, down to a height, as a picture of the docs, where the variable PICTURES names a folder."""
     if folder := os.environ.get("PICTURES"):
-        page.screenshot(path=Path(folder) / f"{name}.png")
+        size = page.viewport_size
+        page.screenshot(path=Path(folder) / f"{name}.png", clip={"x": 0, "y": 0, **size, "height": height or size["height"]})
 
 
 def free_port() -> int:

@@ -23,7 +23,7 @@ from tests.browser import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
-LONGEST = 400.0  # of anything that is waited for
+LONGEST = 900.0  # of anything that is waited for
 GRAPH = 'repositoryLocationName: "dagster_project.definitions", repositoryName: "__repository__"'
 
 
