@@ -37,6 +37,10 @@ def nine_places(microseconds: str) -> str:
 
 FACILITY = plain("fct_training_run_energy", "facility_energy_kwh", "true")
 SUMS: dict[str, list[tuple[str, str]]] = {
+    # no record of the demo holds a part of a chip
+    "dim_training_runs": [
+        (plain("dim_training_runs", "chip_equivalents", "true"), plain("dim_training_runs", "chip_count", "true"))
+    ],
     "fct_training_run_costs": [
         (plain("fct_training_run_costs", cost), book(cost, "runs_total")) for cost in ("billed_cost", "effective_cost")
     ],
