@@ -70,7 +70,7 @@ def test_every_file_belongs_to_a_kind_but_the_registry_the_clients_of_stores_and
     assert outside == {PACKAGE / "registry.py", *look, *clients, *tables}
 
 
-POWER = {"xprof", "neuron_power", "gpu_monitoring", "power_meters", "prometheus"}
+POWER = {"xprof", "neuron_power", "gpu_monitoring", "power_meters", "prometheus", "wandb"}
 
 
 @pytest.mark.parametrize(

@@ -126,6 +126,7 @@ def add_run_rows(file: File, run: Run) -> None:
         state=run.state,
         attempt_count=2 if run.state == "interrupted" else 1,
         chip_count=16,
+        chip_equivalents=Decimal(16),
         tokens=10**12,
         useful_tokens=run.useful_tokens,
         steps=10_000,

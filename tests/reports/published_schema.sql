@@ -39,6 +39,8 @@ create table marts.dim_training_runs (
     state varchar not null,
     attempt_count bigint not null,
     chip_count bigint,
+    chip_equivalents decimal(38, 9),
+    parent_run_id varchar,
     tokens bigint,
     useful_tokens bigint,
     steps bigint,

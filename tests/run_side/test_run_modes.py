@@ -42,7 +42,7 @@ def test_readers_are_those_that_publish_mode_names(home: Path, mode: int, publis
 def test_a_reader_keeps_what_it_may_read_through_the_next_publication(home: Path) -> None:
     modes.prepare(home, str(home / "landing"), 0o644)
     for name in ("build-1", "build-2"):
-        file = write_build(home / "build.duckdb", ROWS)
+        file = write_build(home / "build.duckdb", ROWS, name)
         publish(file, home / "published", TABLES, identity(name))  # equal Parquet is the same file on disk
         assert modes_below(home / "published") == {"d755", "644"}
 

@@ -131,7 +131,7 @@ def test_killed_between_two_steps_readers_have_whole_files_and_the_next_publicat
         assert connection.execute("select count(*) from marts.fct_costs").fetchone()[0] in (1, 3)
     assert hashes(folder)  # the link points at a whole folder
     published(tmp_path, ROWS[:1], "build-3")
-    whole = {"trainledger.duckdb", "PUBLICATION.json", "parquet", ".parquet-build-3", "docs"}
+    whole = {"trainledger.duckdb", "PUBLICATION.json", "parquet", ".parquet-build-3", "docs", "ledger"}
     assert {path.name for path in folder.iterdir()} == whole
 
 

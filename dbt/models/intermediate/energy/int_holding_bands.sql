@@ -32,5 +32,7 @@ left join types on holdings.accelerator_type = types.accelerator_type
 -- a record that names no type has no band of its own
 left join {{ ref('int_power_bands') }} as bands
     on
-        holdings.accelerator_type is not null
-        and bands.band = coalesce(types.accelerator_type, {{ accelerator_family('holdings.accelerator_type') }}, '')
+        bands.band = case
+            when holdings.accelerator_type is not null
+                then coalesce(types.accelerator_type, {{ accelerator_family('holdings.accelerator_type') }}, '')
+        end

@@ -20,6 +20,16 @@ readings as (
     group by all
 ),
 
+widest as (
+    select
+        max(node_least_uw) as node_least_uw,
+        max(node_most_uw) as node_most_uw,
+        max(least_chips) as least_chips,
+        max(most_chips) as most_chips
+    from {{ ref('int_power_bands') }}
+    where band = ''
+),
+
 holdings as (
     select
         bands.training_run_id,
@@ -30,7 +40,7 @@ holdings as (
         coalesce(bands.node_least_uw, widest.node_least_uw * widest.least_chips) as node_least_uw,
         coalesce(bands.node_most_uw, widest.node_most_uw * widest.most_chips) as node_most_uw
     from {{ ref('int_holding_bands') }} as bands
-    left join {{ ref('int_power_bands') }} as widest on widest.band = ''
+    cross join widest
     where bands.resource_id is not null and coalesce(bands.node_count, 1) = 1
 ),
 
