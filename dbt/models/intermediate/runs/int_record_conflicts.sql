@@ -157,7 +157,7 @@ ranked as (
 
 pairs as (
     select
-        training_run_id,
+        chosen.training_run_id,
         field,
         chosen.systems as source_a,
         chosen.value as value_a,
