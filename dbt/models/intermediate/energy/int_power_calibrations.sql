@@ -73,7 +73,11 @@ totals as (
 ),
 
 busy_runs_of_month as (
-    select distinct usage_month as measured_month, {{ key }}, training_run_id, cast({{ timestamp_of('window_from_us') }} as date) as day
+    select distinct
+        usage_month as measured_month,
+        {{ key }},
+        training_run_id,
+        cast({{ timestamp_of('window_from_us') }} as date) as day
     from {{ ref('int_power_windows') }}
     where window_class = 'busy' and training_run_id is not null
 ),
@@ -152,8 +156,9 @@ figures as (
         {%- endfor %},
         count(case when figure = 'busy' then 1 end) as workload_count,
         cast(sum(case when figure = 'busy' then {{ workload_mw }} end) as decimal(38, 0)) as busy_mw,
-        cast(sum(case when figure = 'busy' then cast({{ workload_mw }} * {{ workload_mw }} as decimal(38, 0)) end) as decimal(38, 0))
-            as busy_mw_squares,
+        cast(sum(
+            case when figure = 'busy' then cast({{ workload_mw }} * {{ workload_mw }} as decimal(38, 0)) end
+        ) as decimal(38, 0)) as busy_mw_squares,
         max(case when figure = 'busy' and workload_uw > 0 then cast(range_uw as double) / cast(workload_uw as double) end)
             as hosts_apart
     from workload_values
