@@ -202,7 +202,7 @@ select
     'attempts.nodes' as column_name,
     recorded_id as value,
     'run_without_node' as reason,
-    'only tags and job ids can give this run a cost; add its nodes in a run.json with its id or alias, or tag the resources' as remedy
+    'only tags and job ids give this run a cost; add its nodes in a run.json with its id or alias, or tag the resources' as remedy
 from {{ ref('int_run_records') }}
 where
     record_rank = 1
