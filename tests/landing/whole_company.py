@@ -31,6 +31,7 @@ SOURCES = {
     "gpu": "gpu_monitoring",
     "rack": "power_meters",
     "metrics": "prometheus",
+    "events": "wandb",
     "runs": "training_runs",
     "fx": "fx_rates",
     "own": "user_inputs",
@@ -40,6 +41,7 @@ POWER = "neuron0\nPOWER_STATUS_VALID,1775001660,0.00,2.00,1.50\nPOWER_STATUS_VAL
 GPU = 'DCGM_FI_DEV_POWER_USAGE{gpu="0"} 300 1775001660000\nDCGM_FI_DEV_POWER_USAGE{gpu="0"} 310 1775001720000\n'
 RACK = "time,host,meter,watts\n2026-04-01T00:01:00Z,i-1,pdu,3000\n2026-04-01T00:02:00Z,i-1,pdu,3100\n"
 METRICS = json.dumps(asked("ipmi_dcmi_power_consumption_watts", ({"node": "i-3"}, [(1, 3000), (2, 3100)])))
+EVENTS = "".join(f'{{"_timestamp": {1775001660 + 15 * at}, "system.gpu.0.powerWatts": 300}}\n' for at in range(2))
 OWN = "kind,key,value,unit,source\npue,us-east-2,1.15,ratio,meter\npue,us-west-2,1.2,ratio,meter\n"
 
 
@@ -62,9 +64,10 @@ def whole_company(folder: Path) -> Organisation:
         "gpu/host=i-2/dcgm.prom": GPU,
         "rack/a.csv": RACK,
         "metrics/a.json": METRICS,
+        "events/run=a/host=i-4/wandb-events.jsonl": EVENTS,
     }
     for name, text in metered.items():
-        (exports / name).parent.mkdir(exist_ok=True)
+        (exports / name).parent.mkdir(parents=True, exist_ok=True)
         (exports / name).write_text(text)
         set_time(exports / name, "2026-04-02")
     for name, text in (("fx/fx.csv", RATES), ("own/own.csv", OWN)):
