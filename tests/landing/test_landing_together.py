@@ -34,7 +34,7 @@ from tests.landing.kit import (
     write_run,
     write_samples,
 )
-from tests.landing.whole_company import GPU, METRICS, OWN, POWER, RACK, RATES, SOURCES, whole_company
+from tests.landing.whole_company import EVENTS, GPU, METRICS, OWN, POWER, RACK, RATES, SOURCES, whole_company
 
 RUNS = {"name": "runs", "kind": "training_runs"}
 
@@ -79,9 +79,10 @@ def two_of_every_kind(folder: Path) -> Organisation:
         "gpu/host=i-3/dcgm.prom": GPU,
         "rack/b.csv": RACK.replace("i-1", "i-2"),
         "metrics/b.json": METRICS.replace("i-3", "i-4"),
+        "events/run=b/host=i-5/wandb-events.jsonl": EVENTS,
     }
     for name, text in metered.items():
-        (exports / name).parent.mkdir(exist_ok=True)
+        (exports / name).parent.mkdir(parents=True, exist_ok=True)
         (exports / name).write_text(text)
         set_time(exports / name, "2026-05-02")
     for name, text in (("fx/more.csv", RATES.replace("2026-04-0", "2026-04-2")), ("own/more.csv", OWN.replace("us-", "eu-"))):
