@@ -206,7 +206,10 @@ class PrometheusStore(Remote):
             remedy = "Ask the server for it by hand: it may be too old for this query, or its limits too low for one step."
             error = SourceUnreadableError(what, place=Place(value=query), reason="bad_query", remedy=remedy)
             return _TooMuchError(error) if status in _TOO_LARGE else error
-        remedy = "Check host, port and prefix: what follows the prefix is /api/v1/query_range."
+        if status == 429 or status >= 500:
+            remedy = "The server is busy or out of order: try again later, and look into its log if it stays."
+        else:
+            remedy = "Check host, port and prefix: what follows the prefix is /api/v1/query_range."
         return SourceUnreadableError(f"{self.uri}: status {status} for {query}.", remedy=remedy)
 
 

@@ -172,7 +172,7 @@ class WandbStore(Remote):
     @cached_property
     def _session(self) -> requests.Session:
         session = requests.Session()
-        session.trust_env = False  # no other login from a .netrc
+        session.auth = lambda request: request  # no other login from a .netrc; proxy and certificates are the environment's
         retry = Retry(
             4, backoff_factor=0.5, status_forcelist=(429, 500, 502, 503, 504), allowed_methods=None, raise_on_status=False
         )

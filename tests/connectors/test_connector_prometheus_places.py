@@ -215,6 +215,17 @@ def test_a_bearer_token_is_that_of_its_source_and_no_netrc_is_read(tmp_path: Pat
     assert seen == [None, "Bearer mine", "Bearer mine"]
 
 
+@pytest.mark.parametrize(("status", "remedy"), [(404, "Check host, port and prefix"), (507, "try again later")])
+def test_a_status_has_the_remedy_that_it_calls_for(tmp_path: Path, status: int, remedy: str) -> None:
+    def check(request: BaseHTTPRequestHandler) -> bool:
+        request.send_error(status)
+        return True
+
+    with checked(check) as (url, _), pytest.raises(SourceUnreadableError, match=f"status {status}") as caught:
+        fetched(url.replace("http://", "prom+http://"), tmp_path)
+    assert remedy in caught.value.remedy
+
+
 @pytest.mark.parametrize(
     ("location", "api"),
     [

@@ -167,8 +167,12 @@ def fetched(server: Wandb, tmp_path: Path, location: str = "wandb://acme/llama")
     return found
 
 
-def test_a_project_is_its_runs_page_by_page_with_their_events(server: Wandb, tmp_path: Path) -> None:
-    """Five runs in pages of two; the key goes to the API, and not to the store of files that a signed address leads to."""
+def test_a_project_is_its_runs_page_by_page_with_their_events(
+    server: Wandb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Five runs in pages of two; no login goes to the store of files that a signed address leads to, nor one of ~/.netrc."""
+    (tmp_path / "netrc").write_text("machine 127.0.0.1 login somebody password else\n")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
     for number in range(5):
         server.add(f"r/{number}", EVENT, metadata={"host": f"n-{number}"} if number == 3 else None)
     found = fetched(server, tmp_path)
@@ -199,6 +203,15 @@ def test_a_busy_server_is_asked_again_and_a_sampled_answer_is_remarked_on(server
     [(key, found)] = fetched(server, tmp_path).items()
     result = read(tmp_path, lines(*found), key)
     assert (result.rows, reasons(result)) == (1, ["partial_answer"])
+
+
+def test_the_proxy_of_the_environment_is_asked(server: Wandb, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "HTTP_PROXY"):
+        monkeypatch.setenv(name, server.uri)
+    elsewhere = StoreOptions(endpoint_url="http://wandb.example")
+    with pytest.raises(ConnectorError, match="refuses the key"):  # the proxy here is a server that knows no such address
+        [*open_store("wandb://acme/llama", base=Path(), options=elsewhere).list_objects()]
+    assert [what for what, _ in server.asked] == ["query Runs"]
 
 
 @pytest.mark.parametrize(
