@@ -39,7 +39,8 @@ OURS = {
     "spark.sql.decimalOperations.allowPrecisionLoss": "true",
 }
 OF_THIS_MACHINE = {
-    "spark.driver.memory": "2g",
+    "spark.driver.memory": "4g",  # with 2 GB the plan of int_power_readings did not fit beside those before it
+    "spark.sql.ui.retainedExecutions": "1",  # plans of statements that are done, kept for a page that is off
     "spark.driver.host": "localhost",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.enabled": "false",
