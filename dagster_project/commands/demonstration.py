@@ -65,7 +65,9 @@ def _arrive(home: Home, folder: Path, source: str, say: Callable[[str], None], l
     shutil.copytree(folder / LATE / source, folder / "exports" / source, dirs_exist_ok=True)  # with the times of the files
     done = refresh(home.settings, say=say, listener=listener)
     if done.build or not read_restated(home.root):
-        tell_restatements(home.settings, ISSUED, 0, say, say, listener, as_json=False)
+        lines: list[str] = []
+        tell_restatements(home.settings, ISSUED, 0, lines.append, say, listener, as_json=False)
+        say(lines[-1])  # how many of how many figures; the others are in the reports
         done = refresh(home.settings, say=say, listener=listener)
     return done.exit_code
 
@@ -84,7 +86,7 @@ def run(folder: Path, scale: int, say: Callable[[str], None], *, late: bool = Fa
     with shown() as listener:
         refresh(settings, say=say, listener=listener)
         issued = _issued(home, say, listener)
-        for source in ("gcp-carbon", "runs") if late else ("gcp-carbon",):
+        for source in ("payer-a-carbon", "runs") if late else ("payer-a-carbon",):
             code = _arrive(home, folder, source, say, listener)
         reports = {quarter: quarterly_report(home, quarter, View(), None, 0, say, listener) for quarter in QUARTERS}
     say("")
@@ -95,9 +97,12 @@ def run(folder: Path, scale: int, say: Callable[[str], None], *, late: bool = Fa
         say(f"Report     {quarter} ({report.status}): {report.html}")
     program, configured = shlex.quote(str(Path(sys.executable).parent / "trainledger")), shlex.quote(str(settings.path))
     say(f"Evidence   {program} verify {shlex.quote(str(issued))}")
+    say(
+        f"Restated   {ISSUED}: June's carbon of AWS came in a new model version after the issue; section 8 of the reports, fct_restatements"
+    )
     if not late:
         again = f"{program} demo --dir {shlex.quote(str(folder))}{'' if scale == 1 else f' --scale {scale}'} --late"
-        say(f"Restated   {again}: a corrected record arrives after the issue")
+        say(f"           {again}: a corrected record arrives as well")
     say(f"UI         TRAINLEDGER_NOW={DEMO_NOW} {program} ui --config {configured}")
     say(f"BigQuery   {folder / 'README.md'}: how to read the Google bill from a table instead, with the same figures")
     say(f'SQL        {program} sql --config {configured} "from dim_training_runs limit 5"')

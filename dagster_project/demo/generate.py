@@ -63,13 +63,13 @@ Usage months {MONTHS[0]} to {MONTHS[-1]}; now is {iso(NOW)}. File times are the 
 | exports/payer-a-carbon, payer-b-carbon | carbon Data Exports to 2026-08; model versions overlap in 2026-04 to 2026-06 |
 | exports/gcp-billing | detailed billing export, nested Parquet, a partition a day: TPU v5e, v5p, v6e, commitment, Vertex job |
 | exports/gcp-billing-table | the same bill as one table to load into BigQuery, see below: JSON lines, and its columns |
-| exports/gcp-carbon | carbon export to 2026-08; June was backfilled with model version 17 (late), April and May keep 16 |
+| exports/gcp-carbon | carbon export to 2026-08; June was backfilled with model version 17, April and May keep 16 |
 | exports/neuron | neuron-monitor documents of every Trainium run, one per hour or half an hour |
 | exports/tpu | Cloud Monitoring answers about every TPU run, a point an hour |
 | exports/xprof | profiles of TPU runs: five minutes each, with the power of two rails of every chip |
 | exports/neuron-power, gpu, rack | what a Neuron driver, nvidia-smi and a rack's meter read beside one run each, every minute |
 | exports/runs | run records of both clouds; in runs/goodput what Google's recorder wrote of four TPU runs, one restarted |
-| late/gcp-carbon | the backfill of June: the demo lets it arrive after the report of the second quarter was issued |
+| late/payer-a-carbon | June in the new model version: the demo lets it arrive after the report of the second quarter was issued |
 | late/runs | a run record as its team corrects it after that: `trainledger demo --late` lets it arrive |
 | truth.json | what really happened, line by line |
 
@@ -137,7 +137,7 @@ def write_demo(folder: Path, scale: int = 1) -> None:
     aws_worlds = aws.worlds_of(scale)
     gcp_worlds = gcp.worlds_of(aws_worlds)
     worlds = [*aws_worlds, *gcp_worlds]
-    objects = aws.write_exports(exports, aws_worlds) | gcp.write_exports(exports, folder / LATE, gcp_worlds)
+    objects = aws.write_exports(exports, folder / LATE, aws_worlds) | gcp.write_exports(exports, gcp_worlds)
     observed = Observed()
     observed.reserve(worlds)
     neuron.write_telemetry(exports / "neuron", aws_worlds, observed)

@@ -19,7 +19,6 @@ from dagster_project.demo.gcp.export import FLOAT, TEXT, WORDS, record, write_pa
 from dagster_project.demo.gcp.lines import Activity
 
 FACILITY_PERMILLE = 1_090
-PERMILLE = {16: 1_000, 17: 1_046}  # of the location-based Scope 2 of version 16
 PROJECTS = {
     project.account_id: project.project_id for project in (PRETRAINING, RESEARCH, PLATFORM, EFFICIENCY)
 }  # a deleted one has none
@@ -39,24 +38,15 @@ COLUMNS = pa.schema(
 )
 
 
-BACKFILLED = "2026-06"  # first as of July in version 16, in August again
-
-
-def write_months(root: Path, late: Path, activity: Mapping[str, Activity]) -> None:
-    """September comes on 15 October. Version 17 came with July's data; June was backfilled with it, April and May were not.
-
-    The backfill lies in a folder of its own: it arrives after a report was issued.
-    """
+def write_months(root: Path, activity: Mapping[str, Activity]) -> None:
+    """September comes on 15 October. Version 17 came with July's data; June was backfilled with it, April and May were not."""
     for month in MONTHS[:-1]:
-        version, clock = (16, "07:42:10") if month <= BACKFILLED else (17, "07:39:55")
-        _write_month(root, month, version, days_after_month(month, 15, clock), activity[month])
-    _write_month(late, BACKFILLED, 17, seconds("2026-08-20T09:14:26"), activity[BACKFILLED])
-
-
-def _write_month(root: Path, month: str, version: int, published: int, activity: Activity) -> None:
-    shared = {"usage_month": date.fromisoformat(f"{month}-01"), "carbon_model_version": version}
-    rows = [{**shared, **row} for row in _rows(activity, PERMILLE[version])]
-    write_parquet(root / f"_PARTITIONTIME={month}-01/000000000000.parquet", COLUMNS, rows, published)
+        # permille of the location-based Scope 2 of version 16
+        version, permille, clock = (16, 1_000, "07:42:10") if month < "2026-06" else (17, 1_046, "07:39:55")
+        published = seconds("2026-08-20T09:14:26") if month == "2026-06" else days_after_month(month, 15, clock)
+        shared = {"usage_month": date.fromisoformat(f"{month}-01"), "carbon_model_version": version}
+        rows = [{**shared, **row} for row in _rows(activity[month], permille)]
+        write_parquet(root / f"_PARTITIONTIME={month}-01/000000000000.parquet", COLUMNS, rows, published)
 
 
 def _rows(cells: Activity, permille: int) -> Iterator[dict[str, Any]]:

@@ -24,12 +24,12 @@ def worlds_of(aws_worlds: Sequence[World]) -> list[World]:
     return worlds
 
 
-def write_exports(exports: Path, late: Path, worlds: Sequence[World]) -> dict[str, dict[str, dict[str, Any]]]:
+def write_exports(exports: Path, worlds: Sequence[World]) -> dict[str, dict[str, dict[str, Any]]]:
     bill = Export()
     for world in worlds:
         write_runs(exports / "runs", world.runs, "Google Cloud")
         charges.add_charges(bill, world)
-    carbon.write_months(exports / "gcp-carbon", late / "gcp-carbon", bill.activity)
+    carbon.write_months(exports / "gcp-carbon", bill.activity)
     table = Table()
     told = {"gcp-billing": export.write_partitions(exports / "gcp-billing", bill, table)}
     table.write(exports, export.COLUMNS)
