@@ -117,7 +117,8 @@ def _without_nulls(chunks: Iterable[bytes], rows: Rows) -> Iterator[bytes]:
         if _NULL.search(text):
             raise _in_or_after(rows, "has a line that is no JSON object", "bad_json")
         end = text.rfind(b"\n")
-        before = text[-2:] if end < 0 or text[end:].strip() else text[max(0, end - 2) : end + 1]
+        line = text[end + 1 :]
+        before = line[-2:] if end < 0 or line.strip() else text[max(0, end - 2) : end + 1]
         yield chunk
 
 
