@@ -97,7 +97,7 @@ def run(folder: Path, scale: int, say: Callable[[str], None], *, late: bool = Fa
         say(f"Report     {quarter} ({report.status}): {report.html}")
     program, configured = shlex.quote(str(Path(sys.executable).parent / "trainledger")), shlex.quote(str(settings.path))
     say(f"Evidence   {program} verify {shlex.quote(str(issued))}")
-    say(f"Restated   {ISSUED}, by carbon that arrived after the issue: section 8 of the reports, and fct_restatements")
+    say(f"Restated   {ISSUED}, by carbon that arrived after the issue: Restatements in the reports, and fct_restatements")
     if not late:
         again = f"{program} demo --dir {shlex.quote(str(folder))}{'' if scale == 1 else f' --scale {scale}'} --late"
         say(f"           {again}: a corrected record arrives as well")
