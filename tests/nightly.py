@@ -86,10 +86,11 @@ PARTS = {
         "whole refreshes and packs, each of one circumstance; a commit draws a quarter of the files",
         takes_turns=True,
         tests=(
+            "tests/alerts/test_alerts_of_a_line.py",
             "tests/bigquery/test_doctor_of_tables.py",
             "tests/bigquery/test_four_ways.py",
             "tests/deploy/test_aws_permissions.py",
-            "tests/deploy/test_backup_and_restore.py",
+            "tests/deploy/test_google_permissions.py",
             "tests/deploy/test_terraform.py",
             "tests/evidence/test_absent_report_tables.py",
             "tests/evidence/test_issuing.py",
@@ -102,7 +103,6 @@ PARTS = {
             "tests/line/test_focus_beside_the_detailed_bill.py",
             "tests/line/test_large_amounts.py",
             "tests/line/test_months_stand_apart.py",
-            "tests/line/test_the_daemon_watches.py",
             "tests/line/test_refresh_again.py",
             "tests/line/test_time_size_and_place.py",
             "tests/line/test_trace.py",
@@ -117,6 +117,8 @@ PARTS = {
             "tests/run_side/test_run_dbt_by_hand.py",
             "tests/run_side/test_run_doctor.py",
             "tests/run_side/test_run_doctor_promises.py",
+            "tests/run_side/test_run_history.py",
+            "tests/run_side/test_run_mcp.py",
             "tests/run_side/test_run_months.py",
             "tests/run_side/test_run_partial_months.py",
             "tests/run_side/test_run_publish_parts.py",
@@ -152,6 +154,10 @@ PARTS = {
     "fleet": Part(
         "a day of a thousand machines from a real Prometheus, landed in 2 GB",
         tests=("tests/landing/test_landing_prometheus_fleet.py",),
+    ),
+    "service": Part(
+        "Dagster's daemon over a line that is left alone, and a home that is made again of its landing",
+        tests=("tests/deploy/test_backup_and_restore.py", "tests/line/test_the_daemon_watches.py"),
     ),
     "postgres": Part("Dagster on a real PostgreSQL server", tests=("tests/deploy/test_on_postgres.py",)),
     "rules": Part(
