@@ -80,6 +80,8 @@ SECONDS = {
     "test_a_bill_and_its_tags.py": 15,
     "test_backup_and_restore.py": 25,
     "test_aws_permissions.py": 7,
+    "test_alerts_of_a_line.py": 16,
+    "test_run_mcp.py": 10,
     "test_terraform.py": 5,
 }
 
