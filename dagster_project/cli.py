@@ -103,7 +103,7 @@ def demo(
         "trainledger-demo"
     ),
     scale: Annotated[int, typer.Option("--scale", min=1, help="Multiplies the rows.")] = 1,
-    late: Annotated[bool, typer.Option("--late", help="Then let a corrected record arrive: what it restates.")] = False,
+    late: Annotated[bool, typer.Option("--late", help="Then let a corrected record arrive as well.")] = False,
 ) -> int:
     """Write synthetic exports, refresh, render two quarterly reports, and say where everything is.
 

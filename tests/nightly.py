@@ -1,8 +1,9 @@
 """What is proved at every commit and what less often: the parts of `make nightly`, their record, and draws that both make.
 
 `make nightly PART=kills` runs a part, `make nightly` all of them, one after the other; a part that passes is written into
-tests/nightly.json with its date, the hash of the tree, seconds and seed, to be committed. `make test` leaves out what is marked
-`nightly`, draws a few where a part has all, a quarter of the files that take turns among them, leaves out what is marked
+tests/nightly.json with its date, the hash of what it reads, seconds and seed, to be committed. A part reads code and tests, and
+pages where it names them: an edit of another page makes no part due, as every commit tests pages. `make test` leaves out what is
+marked `nightly`, draws a few where a part has all, a quarter of the files that take turns among them, leaves out what is marked
 `proved_by(PART)` while everything the part reads is as it was, and its last line names the parts that are due. A file that is
 asked for by name is not left out. Every test is in a part: `suite` has what the others do not name.
 """
@@ -35,6 +36,10 @@ Drawn = TypeVar("Drawn")
 IS_NIGHTLY = bool(os.environ.get("NIGHTLY"))
 
 
+# what decides a result and which examples are drawn; a page, the budget or a record does not
+CODE = (".", *(f":(exclude){name}" for name in ("*.md", "tests/budget.json", "tests/nightly.json", "benchmarks/results")))
+
+
 @dataclass(frozen=True)
 class Part:
     """What is run together, under NIGHTLY=1: tests, or a command."""
@@ -43,7 +48,7 @@ class Part:
     tests: tuple[str, ...] = ()  # folders and files
     command: tuple[str, ...] = ()
     environment: tuple[tuple[str, str], ...] = ()
-    reads: tuple[str, ...] = ()  # all that its result depends on, where it need not be found again while this is as it was
+    reads: tuple[str, ...] = CODE  # all that its result depends on: it need not be found again while this is as it was
     takes_turns: bool = False  # a commit runs a quarter of the files of such parts
 
 
@@ -63,11 +68,7 @@ SPARK = (
     "tests/enlarged.py",
     "tests/oracle",
 )
-# what decides which examples are drawn: a page, the budget or a record changes no draw, so what was seen green stays so
-DRAWN_FROM = (
-    *("connectors", "dagster_project", "dbt", "recorder", "reports", "verify", "tests", "requirements", "pyproject.toml"),
-    *(":(exclude)*.md", ":(exclude)tests/budget.json", ":(exclude)tests/nightly.json"),
-)
+PRODUCT = ("connectors", "dagster_project", "dbt", "recorder", "reports", "verify", "requirements", "pyproject.toml")
 PARTS = {
     "suite": Part("what every commit runs, with many examples of each property", tests=("tests",)),
     "drawn": Part(
@@ -85,13 +86,12 @@ PARTS = {
         "whole refreshes and packs, each of one circumstance; a commit draws a quarter of the files",
         takes_turns=True,
         tests=(
+            "tests/alerts/test_alerts_of_a_line.py",
             "tests/bigquery/test_doctor_of_tables.py",
             "tests/bigquery/test_four_ways.py",
-            "tests/comparison/test_false_claims.py",
             "tests/deploy/test_aws_permissions.py",
-            "tests/deploy/test_backup_and_restore.py",
+            "tests/deploy/test_google_permissions.py",
             "tests/deploy/test_terraform.py",
-            "tests/docs/test_site.py",
             "tests/evidence/test_absent_report_tables.py",
             "tests/evidence/test_issuing.py",
             "tests/evidence/test_restatements.py",
@@ -103,7 +103,6 @@ PARTS = {
             "tests/line/test_focus_beside_the_detailed_bill.py",
             "tests/line/test_large_amounts.py",
             "tests/line/test_months_stand_apart.py",
-            "tests/line/test_the_daemon_watches.py",
             "tests/line/test_refresh_again.py",
             "tests/line/test_time_size_and_place.py",
             "tests/line/test_trace.py",
@@ -118,6 +117,8 @@ PARTS = {
             "tests/run_side/test_run_dbt_by_hand.py",
             "tests/run_side/test_run_doctor.py",
             "tests/run_side/test_run_doctor_promises.py",
+            "tests/run_side/test_run_history.py",
+            "tests/run_side/test_run_mcp.py",
             "tests/run_side/test_run_months.py",
             "tests/run_side/test_run_partial_months.py",
             "tests/run_side/test_run_publish_parts.py",
@@ -133,10 +134,30 @@ PARTS = {
             "tests/test_oracle_agrees.py",
         ),
     ),
-    "tutorial": Part("the commands of the tutorial, in one shell", tests=("tests/docs/test_tutorial.py",)),
+    "tutorial": Part(
+        "the commands of the tutorial, in one shell",
+        tests=("tests/docs/test_tutorial.py",),
+        reads=(*PRODUCT, "docs/tutorial.md", "tests/docs", "tests/s3.py"),
+    ),
+    "site": Part(
+        "the documentation as a site, searched in a browser",
+        tests=("tests/docs/test_site.py",),
+        reads=("docs", "mkdocs.yml", "requirements/docs.lock", "tests/docs", "tests/browser.py"),
+        takes_turns=True,
+    ),
+    "claims": Part(
+        "how often a comparison claims falsely, as its page has it",
+        tests=("tests/comparison/test_false_claims.py",),
+        reads=(*PRODUCT, "tests/comparison", "docs/methodology/comparison.md"),
+        takes_turns=True,
+    ),
     "fleet": Part(
         "a day of a thousand machines from a real Prometheus, landed in 2 GB",
         tests=("tests/landing/test_landing_prometheus_fleet.py",),
+    ),
+    "service": Part(
+        "Dagster's daemon over a line that is left alone, and a home that is made again of its landing",
+        tests=("tests/deploy/test_backup_and_restore.py", "tests/line/test_the_daemon_watches.py"),
     ),
     "postgres": Part("Dagster on a real PostgreSQL server", tests=("tests/deploy/test_on_postgres.py",)),
     "rules": Part(
@@ -210,8 +231,13 @@ def tree() -> str:
 
 @cache
 def code() -> str:
-    """The hash of code and tests, without pages, the budget and the record; without git a word."""
-    return digest(*DRAWN_FROM) if (ROOT / ".git").exists() else "no git"
+    """The hash of code and tests, without pages, the budget and the records; without git a word."""
+    return digest(*CODE) if (ROOT / ".git").exists() else "no git"
+
+
+def read(name: str) -> str:
+    """The hash of what a part reads."""
+    return code() if PARTS[name].reads == CODE else digest(*PARTS[name].reads)
 
 
 def seed() -> int:
@@ -241,20 +267,22 @@ def record() -> dict[str, dict[str, Any]]:
 
 
 def is_proved(name: str) -> bool:
-    """Whether all that the part read is as it was when it last passed."""
-    return (ROOT / ".git").exists() and record().get(name, {}).get("reads") == digest(*PARTS[name].reads)
+    """Whether all that the part read is as it was when it last passed; records before 0.9 of most parts have the tree alone."""
+    proved, of_now = record().get(name, {}), {"reads": lambda: read(name), "tree": tree}
+    of = next((key for key in of_now if key in proved), None)
+    return of is not None and (ROOT / ".git").exists() and proved[of] == of_now[of]()
 
 
 def due(today: dt.date) -> dict[str, str]:
-    """Parts that were never proved, too long ago or of another tree, each with which of these."""
+    """Parts that were never proved, too long ago or of other code, each with which of these."""
     found = {}
     for name in PARTS:
         if (proved := record().get(name)) is None:
             found[name] = "never"
         elif today - dt.date.fromisoformat(proved["date"]) > OLD:
             found[name] = proved["date"]
-        elif proved["tree"] != tree():
-            found[name] = f"{proved['date']}, another tree"
+        elif not is_proved(name):
+            found[name] = f"{proved['date']}, other code"
     return found
 
 
@@ -276,17 +304,16 @@ def timed(words: Sequence[str], environment: dict[str, str]) -> tuple[int, int, 
 
 
 def prove(name: str) -> int:
-    """Run a part; if it passes on a tree that stays as it is, write it into the record."""
-    part, of = PARTS[name], tree()
+    """Run a part; if it passes and what it reads stays as it is, write it into the record."""
+    part, of = PARTS[name], read(name)
     print(f"nightly {name}: {part.about}; seed {seed()}", flush=True)
     programs = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     environment = {"NIGHTLY": "1", "PROOF_SEED": str(seed()), "PATH": programs, **dict(part.environment)}
     code, processor, wall = timed(command(name), environment)
     print(f"nightly {name}: {processor} processor seconds, {wall} seconds, exit code {code}", flush=True)
-    if code == 0 and digest() == of:
-        proved = {"date": f"{dt.datetime.now(dt.UTC):%Y-%m-%d}", "tree": of, "processor_seconds": processor, "wall_seconds": wall}
-        reads = {"reads": digest(*part.reads)} if part.reads else {}
-        written = record() | {name: proved | {"seed": seed()} | reads}
+    if code == 0 and digest(*part.reads) == of:
+        proved = {"date": f"{dt.datetime.now(dt.UTC):%Y-%m-%d}", "processor_seconds": processor, "wall_seconds": wall}
+        written = record() | {name: proved | {"tree": tree(), "seed": seed(), "reads": of}}
         RECORD.write_text(json.dumps(dict(sorted(written.items())), indent=2) + "\n", encoding="utf-8")
     return code
 

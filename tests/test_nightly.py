@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -76,7 +77,7 @@ def test_the_command_of_each_part_is_there(name: str) -> None:
         assert asked.returncode == 0, asked.stderr
     else:
         assert (ROOT / ".venv" / "bin" / program).exists() or shutil.which(program)
-    assert all((ROOT / place).exists() for place in PARTS[name].reads)
+    assert all((ROOT / place).exists() for place in PARTS[name].reads if not place.startswith(":(exclude)"))
 
 
 def test_sparks_proof_reads_every_module_of_the_warehouse_that_decides_what_is_run_there() -> None:
@@ -107,7 +108,7 @@ def test_a_draw_is_of_code_and_tests_and_nightly_has_all(checkout: Path, monkeyp
 def test_a_quarter_of_what_takes_turns_is_run_and_all_that_is_asked_for_by_name(
     checkout: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    files = {*PARTS["turns"].tests, *PARTS["wheel"].tests}
+    files = {file for part in PARTS.values() if part.takes_turns for file in part.tests}
     monkeypatch.setenv("PROOF_OF_A_COMMIT", "1")
     assert len(files - left_to_others()) == -(-len(files) // nightly.ONE_OF) and left_to_others() < files
     seen = {file for seed in map(str, range(30)) for file in _drawn_by(seed, monkeypatch)}
@@ -129,12 +130,45 @@ def test_the_hash_of_the_tree_sees_every_file_but_the_record(checkout: Path) -> 
     assert nightly.digest() != before
 
 
-def test_a_part_is_due_that_never_ran_or_long_ago_or_on_another_tree(checkout: Path) -> None:
-    now = {"date": "2026-11-20", "tree": nightly.tree()}
-    record = dict.fromkeys(PARTS, now) | {"kills": now | {"date": "2026-11-01"}, "wheel": now | {"tree": "another"}}
+def test_a_part_is_due_that_never_ran_or_long_ago_or_of_other_code(checkout: Path) -> None:
+    record = {name: {"date": "2026-11-20", "reads": nightly.read(name)} for name in PARTS}
+    record |= {"kills": record["kills"] | {"date": "2026-11-01"}, "wheel": record["wheel"] | {"reads": "of others"}}
+    record["suite"] = {"date": "2026-11-20", "tree": nightly.tree()}  # as it was written before `reads`
     del record["drawn"]
     nightly.RECORD.write_text(json.dumps(record))
-    assert nightly.due(TODAY) == {"drawn": "never", "kills": "2026-11-01", "wheel": "2026-11-20, another tree"}
+    due = {"drawn": "never", "kills": "2026-11-01", "wheel": "2026-11-20, other code"}
+    assert nightly.due(TODAY) == due
+
+
+def test_an_edit_makes_due_what_reads_it(checkout: Path) -> None:
+    def after(place: str) -> set[str]:
+        nightly.RECORD.write_text(json.dumps({name: {"date": f"{TODAY}", "reads": nightly.read(name)} for name in PARTS}))
+        (checkout / place).parent.mkdir(parents=True, exist_ok=True)
+        (checkout / place).write_text(f"another {place}")
+        forget()
+        return {*nightly.due(TODAY)}
+
+    of_code = {name for name, part in PARTS.items() if part.reads == nightly.CODE}
+    assert {"suite", "turns", "postgres"} < of_code
+    for record in ("tests/budget.json", "benchmarks/results/latest.json", "CHANGELOG.md", "deploy/README.md"):
+        assert after(record) == set(), record
+    assert after("docs/page.md") == {"site"} and after("docs/tutorial.md") == {"site", "tutorial"}
+    assert after("deploy/compose.yaml") == of_code
+    assert after("dbt/model.sql") == {*PARTS} - {"googlesql", "site"}
+
+
+def test_a_part_that_opens_a_page_names_it() -> None:
+    opens = re.compile(r'(?:ROOT|parents\[\d\]) / "docs"|glob\("docs')
+    others = [(name, part) for name, part in PARTS.items() if name != "suite"]
+    found = {
+        name: part
+        for name, part in others
+        for place in part.tests
+        for path in ([ROOT / place] if place.endswith(".py") else (ROOT / place).rglob("*.py"))
+        if opens.search(path.read_text())
+    }
+    assert {"claims", "site", "tutorial"} <= {*found}
+    assert [name for name, part in found.items() if not any(place.startswith("docs") for place in part.reads)] == []
 
 
 def test_what_passed_is_recorded_and_proved_until_something_that_it_reads_changes(
@@ -144,14 +178,14 @@ def test_what_passed_is_recorded_and_proved_until_something_that_it_reads_change
     assert not nightly.is_proved("lint")
     assert nightly.main(["lint"]) == 0
     written = nightly.record()["lint"]
-    assert written["tree"] == nightly.digest() and {"date", "processor_seconds", "wall_seconds", "seed"} < written.keys()
+    assert written["tree"] == nightly.digest() and {"date", "processor_seconds", "wall_seconds", "seed", "reads"} < written.keys()
     (checkout / "docs/page.md").write_text("Another.")
     assert nightly.is_proved("lint")
     (checkout / "dbt/model.sql").write_text("select 2")
     assert not nightly.is_proved("lint")
 
 
-def test_a_part_that_fails_or_whose_tree_moved_is_not_recorded(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_part_that_fails_or_whose_code_moved_is_not_recorded(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(PARTS, "lint", nightly.Part("a test", command=("false",)))
     monkeypatch.setitem(PARTS, "kills", nightly.Part("a test", command=("touch", "dbt/late.sql")))
     assert nightly.main(["lint"]) == 1

@@ -126,8 +126,9 @@ def _check_names(names: Sequence[str], sources: dict[str, str], uri: str, key: s
     SCHEMA.check_names(list(sources), uri, key)
     if not any(value in sources for value in _VALUES):
         raise ExportSchemaError(
-            f"{uri} has none of the columns {', '.join(_VALUES)}. See {SCHEMA.remedy_page}.",
+            f"{uri} has none of the columns {', '.join(_VALUES)}.",
             place=Place(key, column_name=", ".join(_VALUES[:2])),
+            remedy=f"Add one of them to the export. See {SCHEMA.remedy_page}.",
         )
     return tuple(name for name in names if name not in sources.values())
 

@@ -27,7 +27,9 @@ from connectors.formats.values import Rows, typed
 _ENDINGS = (".json", ".jsonl", ".ndjson", ".json.gz", ".jsonl.gz", ".ndjson.gz")
 _BLOCK = 4 << 20  # no row of an export comes near it
 _HEAD = 1 << 20  # what is looked at for undeclared names
-_NULL = re.compile(rb"\n(?:\xef\xbb\xbf)?[ \t\r]*n")  # the beginning of a line; only `null` can follow
+# the beginning of a line; only `null` can follow. Behind `,`, `[` or `:` it is a value of the row before: Arrow reads that, or
+# refuses what is before it
+_NULL = re.compile(rb"\n(?<![,\[:]\n)(?<![,\[:]\r\n)(?:\xef\xbb\xbf)?[ \t\r]*n")
 _CHANGED = re.compile(r"Column\(/?(.*?)\) changed from (\w+) to (\w+) in row (\d+)")
 _NUMERIC, _WHOLE = 9, 0  # decimals
 
@@ -108,13 +110,15 @@ def _in_or_after(rows: Rows, what: str, reason: str) -> ExportContentError:
 
 
 def _without_nulls(chunks: Iterable[bytes], rows: Rows) -> Iterator[bytes]:
-    """The same text, refused where a line is `null`: Arrow takes it for a row, and as the first one it ends the process."""
-    before = b"\n"  # the line end that a line begins behind, while nothing but blanks has followed it
+    """The same text, refused where a row is `null`: Arrow takes it for one, and as the first it ends the process."""
+    before = b"\n"  # the line end that a line begins behind and what is before it, while nothing but blanks has followed it
     for chunk in chunks:
         text = before + chunk
         if _NULL.search(text):
             raise _in_or_after(rows, "has a line that is no JSON object", "bad_json")
-        before = b"\n" if b"\n" in text and not text[text.rindex(b"\n") :].strip() else b""
+        end = text.rfind(b"\n")
+        line = text[end + 1 :]
+        before = line[-2:] if end < 0 or line.strip() else text[max(0, end - 2) : end + 1]
         yield chunk
 
 

@@ -83,7 +83,7 @@ class Schema:
             looks = looks_like("\n".join(names).encode("utf-8", "surrogatepass"), PurePosixPath(self.remedy_page).stem)
             is_other = f"; this looks like {looks}" if looks else ""
             raise ExportSchemaError(
-                f"{uri} is missing columns {', '.join(missing)}{is_other}. See {self.remedy_page}.",
+                f"{uri} is missing columns {', '.join(missing)}{is_other}.",
                 place=Place(key, column_name=", ".join(missing)),
                 remedy=f"{OWN_KIND + ' ' if looks else ''}Add {', '.join(missing)} to the export. See {self.remedy_page}.",
             )

@@ -3,8 +3,9 @@
 In the folder a run lies in a file of its own, and its events of assets once more in the index that all runs share; on PostgreSQL
 all are in one table, whose rows are counted: the room of removed ones is the server's to fill again. What goes with a run is all
 of that but the newest materialisation of each asset and month and the newest result of each check, so that the pages of assets
-show what they showed. Runs whose publication an issued report was made of stay, and so do the newest ones. A refresh that found
-nothing keeps its line in the list of runs and, once the next one has ended, nothing else.
+show what they showed; of each asset's freshness the newest state stays. Runs whose publication an issued report was made of
+stay, and so do the newest ones. A refresh that found nothing keeps its line in the list of runs and, once the next one has ended,
+nothing else.
 
 At the end of a refresh a few runs go at most, so that its cost does not grow with the history: the room they leave in the index
 is taken by the next ones. `trainledger prune --yes` removes all that is above the bound and gives the room back to the disk.
@@ -18,7 +19,7 @@ from pathlib import Path
 
 import dagster as dg
 
-from dagster_project.assets.internals import bytes_on_server, forget, is_sharded, published_by
+from dagster_project.assets.internals import bytes_on_server, forget, forget_states, is_sharded, published_by
 from dagster_project.assets.names import REFRESH
 from dagster_project.evidence import chain
 from dagster_project.warehouse.site import Site
@@ -56,8 +57,9 @@ def keep_bound(instance: dg.DagsterInstance, home: Path, megabytes: int) -> None
 
 def remove_runs(instance: dg.DagsterInstance, home: Path, megabytes: int, at_most: int | None = None) -> int:
     """Remove the oldest runs that have ended until the history is below its bound; returns how many went."""
-    if _used(instance, home) <= megabytes * 1_000_000:
+    if used(instance, home) <= megabytes * 1_000_000:
         return 0
+    forget_states(instance)
     builds = {line["build_id"] for line in chain.lines_of(home / "reports")}
     ended = dg.RunsFilter(statuses=ENDED)
     limit = instance.get_runs_count(ended) - NEWEST
@@ -70,22 +72,22 @@ def remove_runs(instance: dg.DagsterInstance, home: Path, megabytes: int, at_mos
             continue
         forget(instance, run_id)
         removed += 1
-        if removed == at_most or _used(instance, home) <= megabytes * 1_000_000:
+        if removed == at_most or used(instance, home) <= megabytes * 1_000_000:
             break
     return removed
 
 
 def give_back_room(home: Path) -> None:
     """Make the files that all runs share as small as what is in them."""
-    for name in (INDEX, "history/runs.db"):
+    for name in (INDEX, "history/runs.db", "history/runs/.db"):  # the last has what no run wrote
         if (path := home / ".dagster" / name).exists():
             with closing(sqlite3.connect(path, timeout=60)) as connection:
                 connection.execute("vacuum")
                 connection.execute("pragma wal_checkpoint(truncate)")
 
 
-def _used(instance: dg.DagsterInstance, home: Path) -> int:
-    """Bytes of the history without the room that the next runs take."""
+def used(instance: dg.DagsterInstance, home: Path) -> int:
+    """Bytes of the history, in the folder or on the server, without the room that the next runs take."""
     if not is_sharded(instance):
         return bytes_on_server(instance)
     index = home / ".dagster" / INDEX

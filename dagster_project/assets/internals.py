@@ -259,6 +259,23 @@ def forget(instance: dg.DagsterInstance, run_id: str, *, is_listed: bool = False
     instance.compute_log_manager.delete_logs(prefix=[run_id])
 
 
+# no run wrote them, so they go with none: the daemon writes one whenever an asset becomes fresh, late or failed
+SUPERSEDED_STATES = """
+    delete from event_logs
+    where dagster_event_type = 'FRESHNESS_STATE_CHANGE' and id not in (
+        select max(id) from event_logs where dagster_event_type = 'FRESHNESS_STATE_CHANGE' group by asset_key
+    )
+"""
+
+
+def forget_states(instance: dg.DagsterInstance) -> None:
+    """Remove what each asset's freshness was before: pages show the newest."""
+    storage: Any = instance.event_log_storage
+    for connect in (storage.index_connection, *([lambda: storage.run_connection("")] if is_sharded(instance) else [])):
+        with connect() as connection:
+            connection.execute(text(SUPERSEDED_STATES))
+
+
 def end_dead_runs(instance: dg.DagsterInstance, home: Path) -> None:
     """End the runs whose process was killed, and give back their pool slots.
 

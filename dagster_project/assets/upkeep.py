@@ -5,7 +5,7 @@ from typing import Any
 import dagster as dg
 
 from dagster_project.assets.command_line import opened_instance
-from dagster_project.assets.history import give_back_room, remove_runs
+from dagster_project.assets.history import give_back_room, remove_runs, used
 from dagster_project.assets.names import POOL
 from dagster_project.assets.steps import WriterLock, explained
 from dagster_project.settings import Settings
@@ -35,6 +35,12 @@ def prune_job(settings: Settings) -> Any:
         remove()
 
     return prune
+
+
+def bytes_of_history(home: Home) -> int:
+    """Bytes of the history where it lies, which may be a server."""
+    with opened_instance(home.root) as instance:
+        return used(instance, home.root)
 
 
 def shorten_history(home: Home) -> int:

@@ -22,6 +22,7 @@ from dagster_project.election.winners import View
 from dagster_project.evidence import chain
 from dagster_project.evidence.issuing import zip_of
 from dagster_project.evidence.restating import tell_restatements
+from dagster_project.landing.restated import read_restated
 from dagster_project.settings import load_settings
 from dagster_project.warehouse.building import Listener
 from dagster_project.warehouse.home import Home
@@ -59,18 +60,22 @@ def _issued(home: Home, say: Callable[[str], None], listener: Listener) -> Path:
     return zip_of(home.root, line["report_id"])
 
 
-def _restate(home: Home, folder: Path, say: Callable[[str], None], listener: Listener) -> None:
-    """Let the correction arrive, compare the issued report with what is known now, and publish what was found."""
-    shutil.copytree(folder / LATE, folder / "exports" / "runs", dirs_exist_ok=True)
-    refresh(home.settings, say=say, listener=listener)
-    tell_restatements(home.settings, ISSUED, 0, say, say, listener, as_json=False)
-    refresh(home.settings, say=say, listener=listener)
+def _arrive(home: Home, folder: Path, source: str, say: Callable[[str], None], listener: Listener) -> int:
+    """Let what is late arrive, compare the issued report with what is known then, and publish what was found."""
+    shutil.copytree(folder / LATE / source, folder / "exports" / source, dirs_exist_ok=True)  # with the times of the files
+    done = refresh(home.settings, say=say, listener=listener)
+    if done.build or not read_restated(home.root):
+        lines: list[str] = []
+        tell_restatements(home.settings, ISSUED, 0, lines.append, say, listener, as_json=False)
+        say(lines[-1])  # how many of how many figures; the others are in the reports
+        done = refresh(home.settings, say=say, listener=listener)
+    return done.exit_code
 
 
 def run(folder: Path, scale: int, say: Callable[[str], None], *, late: bool = False) -> int:
-    """Generate, refresh, report, and say where everything is. Returns the exit code of the refresh.
+    """Generate, refresh, issue a report, let a late delivery restate it, report, and say where everything is.
 
-    `late`: afterwards a corrected record arrives, and the reports show what of the issued one is restated.
+    `late`: a corrected record arrives as well. Returns the exit code of the last refresh.
     """
     os.environ["TRAINLEDGER_NOW"] = DEMO_NOW  # for this process and what it starts; nothing else is changed
     say(f"Writing synthetic exports to {folder} (scale {scale}); the clock of the demo is set to {DEMO_NOW}.")
@@ -79,12 +84,11 @@ def run(folder: Path, scale: int, say: Callable[[str], None], *, late: bool = Fa
     settings = load_settings(config)
     home = Home.of(settings)
     with shown() as listener:
-        code = refresh(settings, say=say, listener=listener).exit_code
-        reports = {quarter: quarterly_report(home, quarter, View(), None, 0, say, listener) for quarter in QUARTERS}
+        refresh(settings, say=say, listener=listener)
         issued = _issued(home, say, listener)
-        if late:
-            _restate(home, folder, say, listener)
-            reports = {quarter: quarterly_report(home, quarter, View(), None, 0, say, listener) for quarter in QUARTERS}
+        for source in ("payer-a-carbon", "runs") if late else ("payer-a-carbon",):
+            code = _arrive(home, folder, source, say, listener)
+        reports = {quarter: quarterly_report(home, quarter, View(), None, 0, say, listener) for quarter in QUARTERS}
     say("")
     say("Everything below is synthetic.")
     say(f"Warehouse  {settings.home / 'published' / 'trainledger.duckdb'}")
@@ -93,9 +97,10 @@ def run(folder: Path, scale: int, say: Callable[[str], None], *, late: bool = Fa
         say(f"Report     {quarter} ({report.status}): {report.html}")
     program, configured = shlex.quote(str(Path(sys.executable).parent / "trainledger")), shlex.quote(str(settings.path))
     say(f"Evidence   {program} verify {shlex.quote(str(issued))}")
+    say(f"Restated   {ISSUED}, by carbon that arrived after the issue: Restatements in the reports, and fct_restatements")
     if not late:
         again = f"{program} demo --dir {shlex.quote(str(folder))}{'' if scale == 1 else f' --scale {scale}'} --late"
-        say(f"Restated   {again}: a corrected record arrives after the issue")
+        say(f"           {again}: a corrected record arrives as well")
     say(f"UI         TRAINLEDGER_NOW={DEMO_NOW} {program} ui --config {configured}")
     say(f"BigQuery   {folder / 'README.md'}: how to read the Google bill from a table instead, with the same figures")
     say(f'SQL        {program} sql --config {configured} "from dim_training_runs limit 5"')

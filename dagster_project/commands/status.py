@@ -24,6 +24,7 @@ from dagster_project.commands.last_publication import (
     telemetry_met,
     unknown_tpu_skus,
 )
+from dagster_project.commands.pruning import bytes_of_history
 from dagster_project.election.election import Election, elect
 from dagster_project.election.winners import Elected
 from dagster_project.landing.deriving.contents import BillMonth, Contents, version_order
@@ -95,12 +96,12 @@ def read_status(settings: Settings) -> Status:
     expected = [f"{name} is {EXPECTED}" for name in settings.expected_missing]
     doubts = [*_partial(home.sources, election), *doubted_power(published), *expiring_factors(published, election.at)]
     warnings = [*expected, *doubts, *unsent(home.root)]
+    history = bytes_of_history(home, warnings.append)
     awaited = [source for source in home.sources if source.name not in settings.expected_missing]
     late = late_sources(awaited, home.landing, election.at)
     skus = unknown_tpu_skus(published)
-    return Status(
-        election.at, sources, telemetry_met(published), warnings, skus, late, holdings_of(home), contradictions(published)
-    )
+    held, differing = holdings_of(home, history), contradictions(published)
+    return Status(election.at, sources, telemetry_met(published), warnings, skus, late, held, differing)
 
 
 def _partial(sources: list[SourceSettings], election: Election) -> Iterator[str]:

@@ -68,7 +68,8 @@ def _lines(status: Status, earlier: list[str], everything: bool) -> Iterator[tup
         yield "bold red" if late.level == "fail" else "bold yellow", "late", str(late)
     if held := status.home:
         parts = f"landing {decimal(held.landing)}, cache {decimal(held.cache)}, published {decimal(held.published)}"
-        history = f"Dagster's history {decimal(held.history)} of {decimal(held.history_limit)}"
+        counted = "not counted" if held.history is None else decimal(held.history)
+        history = f"Dagster's history {counted} of {decimal(held.history_limit)}"
         free = decimal(held.free_of_landing + held.free_of_history)
         yield "", "home", f"{parts}, {history}; `trainledger prune` would free {free}"
 

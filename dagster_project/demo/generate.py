@@ -19,7 +19,7 @@ from dagster_project.demo.runs import write_correction
 from dagster_project.demo.telemetry import neuron, power, tpu, xprof
 from dagster_project.demo.telemetry.observed import Observed
 
-LATE = "late"  # arrives after a report was issued, in exports/runs
+LATE = "late"  # arrives after a report was issued, in the folder of exports of the same name
 MARK = "# Synthetic exports of Example AG"
 
 CONFIGURATION = f"""\
@@ -69,7 +69,8 @@ Usage months {MONTHS[0]} to {MONTHS[-1]}; now is {iso(NOW)}. File times are the 
 | exports/xprof | profiles of TPU runs: five minutes each, with the power of two rails of every chip |
 | exports/neuron-power, gpu, rack | what a Neuron driver, nvidia-smi and a rack's meter read beside one run each, every minute |
 | exports/runs | run records of both clouds; in runs/goodput what Google's recorder wrote of four TPU runs, one restarted |
-| late | a run record as its team corrects it after the report was issued: `trainledger demo --late` lets it arrive |
+| late/payer-a-carbon | June in the new model version: the demo lets it arrive after the report of the second quarter was issued |
+| late/runs | a run record as its team corrects it after that: `trainledger demo --late` lets it arrive |
 | truth.json | what really happened, line by line |
 
 The paired workloads run under the same `pair_key` on both clouds, for the same number of tokens: llm-8b costs about a fifth
@@ -136,7 +137,7 @@ def write_demo(folder: Path, scale: int = 1) -> None:
     aws_worlds = aws.worlds_of(scale)
     gcp_worlds = gcp.worlds_of(aws_worlds)
     worlds = [*aws_worlds, *gcp_worlds]
-    objects = aws.write_exports(exports, aws_worlds) | gcp.write_exports(exports, gcp_worlds)
+    objects = aws.write_exports(exports, folder / LATE, aws_worlds) | gcp.write_exports(exports, gcp_worlds)
     observed = Observed()
     observed.reserve(worlds)
     neuron.write_telemetry(exports / "neuron", aws_worlds, observed)
@@ -146,7 +147,7 @@ def write_demo(folder: Path, scale: int = 1) -> None:
     power.write_meters(exports, aws_worlds, observed, metered)
     observed.share_crowded()
     energy = observed.told(truth.ambiguous_runs(worlds))
-    write_correction(folder / LATE, gcp_worlds[0].runs)
+    write_correction(folder / LATE / "runs", gcp_worlds[0].runs)
     progress = goodput.write_goodput(exports / "runs" / "goodput", gcp_worlds)
     notes = {"organisation": NAME, "now": iso(NOW), "scale": scale, "goodput": progress}
     put(folder / "truth.json", truth.render(worlds, objects, energy, metered.told(), notes), NOW)

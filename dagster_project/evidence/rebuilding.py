@@ -59,16 +59,17 @@ def other_seeds(pack_seeds: Path, home: Path) -> dict[str, Path]:
 
 
 def build_tables(
-    home: Home, election: Election, seeds: dict[str, Path], listener: Listener, end: str = "", last: dict[str, str] | None = None
+    home: Home, election: Election, seeds: dict[str, Path], listener: Listener, last: dict[str, str] | None = None
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Build the models of an election at a home's site, all months or those before an `end` ('2026-07'), with some other seeds.
+    """Build the models of an election at a home's site with some other seeds.
 
+    All months: a later one may share a commitment with an earlier, whose hours then cost less.
     `last` are the units that the site was built of before, with the same seeds: then only months that differ are built. Returns
     the units, and the report models that cannot be built of these deliveries, each with why: the ledger is whole without them.
     """
     site, units = home.site, fingerprints(home.rules, election)
     build = builds.start(site, units, full=True)
-    months = [month for month in build.months if not end or month[:7] < end]
+    months = [*build.months]
     if last is not None:
         differing = {*months_to_build(units, last), *turned_months(units, last)}
         months = [month for month in months if date.fromisoformat(month) in differing]

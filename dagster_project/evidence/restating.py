@@ -176,7 +176,7 @@ def _chained(report_id: str, issued: Values, states: Mapping[str, Values]) -> li
 
 @dataclass(slots=True)
 class _Steps:
-    """States of one comparison: known ones are asked, others are built for the months that the figures read."""
+    """States of one comparison: known ones are asked, others are built."""
 
     home: Home  # at the site where steps are built, each on what the one before left
     quarter: Quarter
@@ -208,8 +208,7 @@ class _Steps:
         kept = self.home.settings.cache / "restated" / f"{hashlib.sha256(key.encode()).hexdigest()[:24]}.json"
         if not kept.exists():
             self.say(f"Building a step of {self.quarter.name} below {self.home.site.root}; the publication is not touched.")
-            end = f"{self.quarter.end:%Y-%m}"
-            self.last, absent = build_tables(self.home, election, self.seeds, self.listener, end, self.last)
+            self.last, absent = build_tables(self.home, election, self.seeds, self.listener, self.last)
             with open_publication(self.home.site.build_file) as opened:
                 values = values_of(opened, self.quarter, absent)
             if absent:  # nothing is kept of it: it may be built the next time

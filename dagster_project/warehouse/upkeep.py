@@ -17,29 +17,29 @@ class Holdings:
     landing: int
     cache: int
     published: int
-    history: int
+    history: int | None  # null where it could not be counted
     history_limit: int
     free_of_landing: int
     free_of_history: int
 
 
-def holdings_of(home: Home) -> Holdings:
-    """Count what the folders hold; a landing in S3 by its records."""
+def holdings_of(home: Home, history: int | None) -> Holdings:
+    """Count what the folders hold; a landing in S3 by its records, Dagster's history by who knows where it lies."""
     generations = [one for source in home.sources for one in home.landing.read(source.name).generations]
     return Holdings(
         landing=sum(landed.size for one in generations for landed in one.objects),
         cache=bytes_below(home.settings.cache),
         published=bytes_below(home.site.published),
-        history=bytes_below(home.root / ".dagster"),
+        history=history,
         history_limit=home.settings.history_megabytes * 1_000_000,
         free_of_landing=sum(removal.size for removal in remove_superseded(home, yes=False)),
-        free_of_history=free_of_history(home),
+        free_of_history=above_bound(home, history),
     )
 
 
-def free_of_history(home: Home) -> int:
-    """Bytes of Dagster's folder above its bound."""
-    return max(0, bytes_below(home.root / ".dagster") - home.settings.history_megabytes * 1_000_000)
+def above_bound(home: Home, history: int | None) -> int:
+    """Bytes of Dagster's history above its bound."""
+    return max(0, (history or 0) - home.settings.history_megabytes * 1_000_000)
 
 
 def remove_superseded(home: Home, *, yes: bool) -> list[Removal]:

@@ -1,4 +1,4 @@
-"""Section 8: what issued reports stated, what is known now, and why it differs; and the policy that decides whether to restate.
+"""What issued reports stated, what is known now, and why it differs; and the policy that decides whether to restate.
 
 The rows are marts.fct_restatements, worked out by `trainledger restatements`; they are added up here and nothing else.
 """
@@ -26,6 +26,7 @@ DELTAS = ",\n        ".join(f"max(delta) filter (where cause = '{cause}') as {ca
 RESTATED = chosen(
     "restated",
     "compared\nwhere known_now is distinct from was",
+    "abs(change_ratio) desc nulls first, datapoint_id like '%/glance/%' desc, report_id, datapoint_id",
     before=f"""compared as (
     select report_id, datapoint_id, max(before) filter (where cause = 'code') as was,
         max("after") filter (where cause = 'factor_or_seed') as known_now,

@@ -12,6 +12,8 @@ import pytest
 
 from connectors.deliveries import Converted
 from connectors.errors import ConnectorError, ExportContentError, ExportSchemaError
+from connectors.formats.json_records import _without_nulls
+from connectors.formats.values import Rows
 from tests.connectors.gcp import CARBON, DAY, EMISSION, as_exported, line, write_lines, write_partition
 from tests.connectors.kit import converted, found, rows_of, write_bytes
 
@@ -171,13 +173,26 @@ def test_a_packed_file_that_is_cut_off_is_reported_as_such(tmp_path: Path, monke
 
 
 @pytest.mark.parametrize(
-    "text", ["null", "\ufeffnull\n", "\n \r\n\tnull\n" + JSON_LINE, JSON_LINE + "\n" + " " * 300_000 + "null\n"]
+    "text",
+    ["null", "\ufeffnull\n", "\n \r\n\tnull\n" + JSON_LINE, JSON_LINE + "\n" + " " * 300_000 + "null\n", JSON_LINE + "\r\nnull"],
 )
 def test_a_line_that_is_null_is_refused(tmp_path: Path, text: str) -> None:
     write_text(tmp_path / "json", text)  # Arrow ends the process where it is the first, and takes it for a row elsewhere
     with pytest.raises(ExportContentError, match="has a line that is no JSON object, in row 1 or after it") as refused:
         converted(KIND, tmp_path / "json", tmp_path / "a")
     assert refused.value.reason == "bad_json"
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_a_null_that_has_a_line_of_its_own_inside_a_row_is_a_value(tmp_path: Path, ending: str) -> None:
+    text = f'{{"labels":[{ending}  null,{ending} null{ending} ],"sku":{ending}null,{JSON_LINE[1:]}'
+    write_text(tmp_path / "json", text)
+    assert converted(KIND, tmp_path / "json", tmp_path / "a").rows == 1
+    whole, rows = f"{text}{ending}".encode(), Rows("key", "uri")
+    for cut in range(len(whole)):  # wherever a piece ends
+        assert b"".join(_without_nulls([whole[:cut], whole[cut:]], rows)) == whole
+        with pytest.raises(ExportContentError):
+            [*_without_nulls([whole[:cut], whole[cut:] + b"null"], rows)]
 
 
 def test_a_field_that_is_null_at_the_beginning_of_a_piece_is_no_such_line(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from dagster_project.landing.restated import Restated, record
 from tests.conftest import Command
 from tests.line.kit import NOW, write_small_exports
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 
 
 def digests(trainledger: Command, folder: Path) -> dict[str, str]:

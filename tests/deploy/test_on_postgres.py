@@ -12,8 +12,11 @@ import pytest
 from dagster._core.storage.dagster_run import DagsterRun
 from sqlalchemy import text
 
+from dagster_project.assets.internals import bytes_on_server
 from dagster_project.assets.names import REFRESH, landing_key
 from dagster_project.base.locking import writer_lock
+from dagster_project.commands.pruning import run as prune
+from dagster_project.commands.status import read_status
 from dagster_project.settings import Settings, load_settings
 from tests.deploy.kit import DEPLOY, GRAPH, Deployment, deployed, until
 from tests.invented_build import show, steps_of
@@ -75,7 +78,17 @@ def test_the_history_there_stays_below_its_bound(
 
         assert [*filter(has_log, ids)] == kept
         require_that_one_without_news_is_a_line(instance, settings, has_log)
+        held = read_status(settings)
+        assert held.home and held.home.history == bytes_on_server(instance) > 0 and held.warnings == []
+        lines: list[str] = []
+        prune(settings.model_copy(update={"history_megabytes": 0}), yes=False, wait=0, tell=lines.append, say=lines.append)
+        assert lines[0] == f"would remove the oldest runs of Dagster's history ({held.home.history} bytes above 0 MB)"
         instance.wipe()
+    monkeypatch.setenv("PGPORT", "1")
+    unanswered = read_status(settings)
+    [warning] = unanswered.warnings
+    assert unanswered.home and unanswered.home.history is None
+    assert "and is not counted: DagsterPostgresException: too many retries" in warning
 
 
 @pytest.fixture(scope="module")

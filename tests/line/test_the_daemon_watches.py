@@ -18,7 +18,7 @@ from tests.browser import open_page, picture
 from tests.deploy.kit import Deployment, deployed, until
 from tests.landing.kit import Organisation, bill_line, carbon_row
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 SOURCES = [
     {"name": name, "kind": kind, "location": f"./exports/{name}"} for name, kind in (("cur", "aws_cur"), ("carbon", "aws_carbon"))
 ]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import dagster as dg
+from dagster._core.definitions.freshness import FreshnessState, FreshnessStateChange
+from sqlalchemy import text
 
 from dagster_project.assets import history, names
 from dagster_project.evidence import chain
@@ -30,14 +32,26 @@ def refresh_often(settings: Settings) -> None:
     chain.append(settings.home / "reports", {"report_id": "2026Q2-1", "build_id": "build-1"})
 
 
+def freshness_rows(instance: dg.DagsterInstance) -> int:
+    """How many states of freshness the history has."""
+    with instance.event_log_storage.index_connection() as connection:
+        counted = connection.execute(text("select count(*) from event_logs where dagster_event_type = 'FRESHNESS_STATE_CHANGE'"))
+        return counted.scalar()
+
+
 def require_that_the_oldest_go(instance: dg.DagsterInstance, settings: Settings) -> tuple[list[str], list[str]]:
     """Bound the history, and see that what assets and checks show stays. Returns which runs there were and which are kept."""
     ids = [run.run_id for run in instance.get_runs(ascending=True)]
-    cur, before = names.landing_key("cur"), history._used(instance, settings.home)
+    cur, before = names.landing_key("cur"), history.used(instance, settings.home)
     newest = instance.get_latest_materialization_event(cur)
     assert newest and newest.run_id == ids[0]
     history.keep_bound(instance, settings.home, 500)
     assert [run.run_id for run in instance.get_runs(ascending=True)] == ids, "below the bound nothing goes"
+    states = [state for _ in range(20) for state in (FreshnessState.FAIL, FreshnessState.PASS)]
+    for state in states:  # as the daemon writes them
+        changed = {"new_state": state, "previous_state": FreshnessState.UNKNOWN, "state_change_timestamp": newest.timestamp}
+        instance._report_runless_asset_event(FreshnessStateChange(key=cur, **changed))
+    assert freshness_rows(instance) == len(states)
     history.keep_bound(instance, settings.home, 0)  # and at the end of a refresh a few runs at most
     kept = [ids[1], *ids[-history.NEWEST :]]
     assert [run.run_id for run in instance.get_runs(ascending=True)] == kept, "the issued one stays, and the newest do"
@@ -51,7 +65,9 @@ def require_that_the_oldest_go(instance: dg.DagsterInstance, settings: Settings)
     # of a check that later runs asked again, what the removed ones found is gone
     taken = dg.AssetCheckKey(names.NEW_DELIVERIES, names.SOURCES)
     assert len(instance.event_log_storage.get_asset_check_execution_history(taken, limit=50)) == len(kept)
-    assert history._used(instance, settings.home) < before
+    assert freshness_rows(instance) == 1
+    assert instance.event_log_storage.get_freshness_state_records([cur])[cur].freshness_state is FreshnessState.PASS
+    assert history.used(instance, settings.home) < before
     return ids, kept
 
 

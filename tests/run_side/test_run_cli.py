@@ -244,6 +244,7 @@ def test_the_demo_shows_where_its_google_bill_is_read_from_bigquery(tmp_path: Pa
     monkeypatch.setattr(demonstration, "refresh", lambda *_, **__: Refreshed())
     monkeypatch.setattr(demonstration, "QUARTERS", ())
     monkeypatch.setattr(demonstration, "_issued", lambda *_: tmp_path / "2026Q2-1.zip")
+    monkeypatch.setattr(demonstration, "_arrive", lambda *_: 0)
     assert demonstration.run(tmp_path, 1, shown.append) == 0
     [stated] = [line for line in shown if line.startswith("BigQuery")]
     assert str(tmp_path / "README.md") in stated

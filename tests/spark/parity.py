@@ -88,6 +88,9 @@ def demo_differences(folder: Path, scale: int) -> list[str]:
     config = folder / "trainledger.yaml"
     clock = config.read_text(encoding="utf-8").partition("TRAINLEDGER_NOW=")[2].partition(".")[0]
     on_spark = [*program, "refresh", "--config", str(spark_config(config))]
+    found = folder / "trainledger-home" / "reports" / "restatements.jsonl"  # what is read beside the landing
+    (folder / "home-on-spark" / "reports").mkdir(exist_ok=True)
+    shutil.copy(found, folder / "home-on-spark" / "reports")
     subprocess.run(["env", f"TRAINLEDGER_NOW={clock}", *on_spark], check=True)
     counts = json.loads((folder / "trainledger-home" / "published" / "PUBLICATION.json").read_bytes())["rows"]
     print(f"scale {scale}: {len(counts)} tables with {sum(counts.values())} rows")

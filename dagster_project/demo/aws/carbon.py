@@ -31,16 +31,20 @@ class Release(NamedTuple):
     version: str
     month: str
     published: int
+    is_late: bool = False  # it arrives after a report was issued
 
 
 def releases() -> Iterator[Release]:
-    """September is not published yet; April to June were repeated in August when payer A's export got the new version."""
+    """September is not published yet; April to June were repeated in August when payer A's export got the new version.
+
+    Of these June is late.
+    """
     again = seconds("2026-08-11T04:20:00")
     for number, month in enumerate(MONTHS[:-1]):
         is_old = month <= "2026-06"
         yield Release(PAYER_A, "v3.0.0" if is_old else "v3.0.1", month, days_after_month(month, 16 + number, "09:31:12"))
         if is_old:
-            yield Release(PAYER_A, "v3.0.1", month, again + 600 * number)
+            yield Release(PAYER_A, "v3.0.1", month, again + 600 * number, is_late=month == "2026-06")
         if month == "2026-04":
             yield Release(PAYER_B, "v2.0.1", month, days_after_month(month, 15, "10:02:45"))
         yield Release(PAYER_B, "v3.0.1", month, days_after_month(month, 17 + number, "11:47:30"))

@@ -24,7 +24,7 @@ def worlds_of(scale: int) -> list[World]:
     return worlds
 
 
-def write_exports(exports: Path, worlds: list[World]) -> dict[str, dict[str, dict[str, Any]]]:
+def write_exports(exports: Path, late: Path, worlds: list[World]) -> dict[str, dict[str, dict[str, Any]]]:
     for world in worlds:
         write_runs(exports / "runs", world.runs, "AWS")
     rows_per_file = min(ROWS_PER_FILE * len(worlds), LARGEST_FILE)
@@ -39,7 +39,8 @@ def write_exports(exports: Path, worlds: list[World]) -> dict[str, dict[str, dic
                 told |= cur.write_month(exports / payer.bill_source, sheet, execution, rows_per_file)
             activity[payer.account_id, month] = sheet.activity  # of the latest
     for release in carbon.releases():
-        carbon.write_release(exports / release.payer.carbon_source, release, activity[release.payer.account_id, release.month])
+        root = late if release.is_late else exports
+        carbon.write_release(root / release.payer.carbon_source, release, activity[release.payer.account_id, release.month])
     return truth
 
 
