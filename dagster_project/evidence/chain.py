@@ -34,6 +34,8 @@ def append(reports: Path, line: Line) -> Line:
     texts = _texts(reports / CHAIN)
     chained = {**line, "previous": _digest(texts[-1]) if texts else None}
     text = json.dumps(chained, sort_keys=True, ensure_ascii=False)
+    for folder in (reports, reports / FOLDER):
+        durable.clear_unfinished(folder)
     durable.write(reports / FOLDER / f"{line['report_id']}.line.json", text + "\n")
     durable.write(reports / CHAIN, "".join(f"{one}\n" for one in (*texts, text)))
     return chained

@@ -80,7 +80,7 @@ class Landing:
         """Remove what killed processes left behind."""
         self.store.recover()
         self.shelf.recover()
-        for name in ("listed", "landed"):
+        for name in ("", "listed", "landed", "restated"):
             durable.clear_unfinished(self.cache / name)
 
     @cached_property

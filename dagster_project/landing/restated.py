@@ -53,4 +53,5 @@ def record(home: Path, found: list[Restated]) -> None:
     path = home / "reports" / RECORD
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         path.parent.mkdir(exist_ok=True)
+        durable.clear_unfinished(path.parent)
         durable.write(path, text)
