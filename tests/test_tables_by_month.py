@@ -31,7 +31,8 @@ def build_file(demo_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
             stranger = f"select * replace (date '{month}' as usage_month, 'stranger' as cell_id) from cells limit 1"
             connection.execute(f"insert into {TABLE} {stranger}")
         # whichever months the last refresh of the demo built
-        connection.execute(f"drop table {OTHER}; delete from raw.build_months; insert into raw.build_months values (date '{JUNE}')")
+        connection.execute(f"drop table {OTHER}")
+        connection.execute(f"delete from raw.build_months; insert into raw.build_months values (date '{JUNE}')")
     modelling.lend_parse_state(folder, folder)
     done = modelling.run_dbt(["run", "--select", "int_carbon_cells", "int_gcp_commitments"], file, folder)
     assert done.returncode == 0, done.stdout
