@@ -19,7 +19,7 @@ from pathlib import Path
 
 import dagster as dg
 
-from dagster_project.assets.internals import bytes_on_server, forget, forget_states, is_sharded, published_by
+from dagster_project.assets.history_tables import bytes_on_server, forget, forget_states, is_sharded, published_by
 from dagster_project.assets.names import REFRESH
 from dagster_project.evidence import chain
 from dagster_project.warehouse.site import Site

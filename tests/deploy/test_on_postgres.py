@@ -12,7 +12,7 @@ import pytest
 from dagster._core.storage.dagster_run import DagsterRun
 from sqlalchemy import text
 
-from dagster_project.assets.internals import bytes_on_server
+from dagster_project.assets.history_tables import bytes_on_server
 from dagster_project.assets.names import REFRESH, landing_key
 from dagster_project.base.locking import writer_lock
 from dagster_project.commands.pruning import run as prune

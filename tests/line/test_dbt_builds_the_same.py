@@ -8,11 +8,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from dagster_project.commands.demonstration import DEMO_NOW
 from dagster_project.publishing.publish import Identity, publish
 from dagster_project.publishing.tables import published_tables
 from dagster_project.warehouse import modelling, report_models
 from tests.conftest import Command
-from tests.line.kit import NOW
 
 pytestmark = [pytest.mark.slow, pytest.mark.proved_by("dbt")]
 
@@ -31,7 +31,7 @@ def test_a_full_build_by_dbt_is_published_in_the_same_bytes(
 ) -> None:
     folder, build_file, target = tmp_path / "demo", tmp_path / "build.duckdb", tmp_path / "target"
     shutil.copytree(demo_home, folder, symlinks=True)
-    monkeypatch.setenv("TRAINLEDGER_NOW", NOW)
+    monkeypatch.setenv("TRAINLEDGER_NOW", DEMO_NOW)
     # the demo's last refresh built no month again, and a schema raw has the files of the months that are built
     done = trainledger("refresh", "--months", "2026-04..2026-09", "--config", folder / "trainledger.yaml")
     assert done.returncode == 0, done.stderr

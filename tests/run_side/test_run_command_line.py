@@ -240,7 +240,7 @@ def test_the_parts_of_dagster_that_are_not_public_are_where_they_were() -> None:
     assert callable(getattr(SqliteEventLogStorage, internals.OPENS_A_FILE)), "Dagster moved what one_commit replaces"
     assert internals.LOCK in storage, "Dagster moved the lock that one_commit sets anew"
 
-    of_history = ("path_for_shard", "index_connection", "delete_events_for_run")
+    of_history = ("path_for_shard", "index_connection", "run_connection", "delete_events_for_run")
     for method in ("get_concurrency_info", "free_concurrency_slots_for_run", *of_history, *internals.ASKED_OF_EVERY_EVENT):
         assert callable(getattr(SqliteEventLogStorage, method)), f"Dagster moved {method}, which is called here"
     assert list(internals.REPOSITORY) == [REPOSITORY_LABEL_TAG], "Dagster renamed the tag by which a job finds its runs"

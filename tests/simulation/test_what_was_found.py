@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from dagster_project.base.locking import HOLDER_NAME, LOCK_NAME, writer_lock
+from dagster_project.evidence import chain
+from dagster_project.landing.restated import Restated, record
 from tests.landing.kit import Organisation, bill_line
 from tests.simulation.cuts import published
 from tests.simulation.disk import Disk
@@ -37,7 +39,7 @@ def test_a_power_cut_after_a_publication_loses_no_name_of_a_file_that_was_publis
 
 def test_what_a_killed_command_was_writing_goes_and_what_a_living_one_writes_stays(organisation: Organisation) -> None:
     home = organisation.settings.home
-    folders = [home, *(home / name for name in ("cache/listed", "cache/landed", "published/docs"))]
+    folders = [home, *(home / name for name in ("cache", "cache/listed", "cache/landed", "cache/restated", "published/docs"))]
     folders += [path.parent for path in home.glob("cache/derived/cur/2026-05/*/*/validation.json")]
     for path in home.glob("cache/derived/cur/2026-05/*/*/contents.json"):  # not judged yet when the power went
         path.write_text(path.read_text().replace('"verdict"', '"no_verdict"'))
@@ -48,6 +50,19 @@ def test_what_a_killed_command_was_writing_goes_and_what_a_living_one_writes_sta
     refresh(organisation.settings)
     assert [path for path in dead if path.exists()] == []
     assert [path for path in living if not path.exists()] == []
+
+
+def test_what_a_killed_issue_was_writing_goes_with_the_next_one(tmp_path: Path) -> None:
+    dead = [tmp_path / folder / f".some.json.{DEAD}.tmp" for folder in ("", "issued")]
+    (tmp_path / "issued").mkdir()
+    for path in dead:
+        path.touch()
+    chain.append(tmp_path, {"report_id": "2026Q2-1"})
+    assert [path for path in dead if path.exists()] == []
+    (tmp_path / "reports").mkdir()
+    (tmp_path / "reports" / dead[0].name).touch()
+    record(tmp_path, [Restated("2026Q2-1", "a figure", "bill", "1", "2", "1")])
+    assert not (tmp_path / "reports" / dead[0].name).exists()
 
 
 def test_the_lock_is_free_when_the_note_of_its_holder_cannot_be_removed(tmp_path: Path) -> None:
