@@ -3,7 +3,7 @@
 `make nightly PART=kills` runs a part, `make nightly` all of them, one after the other; a part that passes is written into
 tests/nightly.json with its date, the hash of what it reads, seconds and seed, to be committed. A part reads code and tests, and
 pages where it names them: an edit of another page makes no part due, as every commit tests pages. `make test` leaves out what is
-marked `nightly`, draws a few where a part has all, a quarter of the files that take turns among them, leaves out what is marked
+marked `nightly`, draws a few where a part has all, an eighth of the files that take turns among them, leaves out what is marked
 `proved_by(PART)` while everything the part reads is as it was, and its last line names the parts that are due. A file that is
 asked for by name is not left out. Every test is in a part: `suite` has what the others do not name.
 """
@@ -30,7 +30,7 @@ from tests import budget
 ROOT = Path(__file__).resolve().parents[1]
 RECORD = ROOT / "tests" / "nightly.json"
 OLD = dt.timedelta(days=14)
-ONE_OF = 4  # of the files that take turns a commit runs one of so many
+ONE_OF = 8  # of the files that take turns a commit runs one of so many
 Drawn = TypeVar("Drawn")
 
 IS_NIGHTLY = bool(os.environ.get("NIGHTLY"))
@@ -49,7 +49,7 @@ class Part:
     command: tuple[str, ...] = ()
     environment: tuple[tuple[str, str], ...] = ()
     reads: tuple[str, ...] = CODE  # all that its result depends on: it need not be found again while this is as it was
-    takes_turns: bool = False  # a commit runs a quarter of the files of such parts
+    takes_turns: bool = False  # a commit runs an eighth of the files of such parts
 
 
 MODELS = ("dbt", "requirements/test.lock")
@@ -83,7 +83,7 @@ PARTS = {
         ),
     ),
     "turns": Part(
-        "whole refreshes and packs, each of one circumstance; a commit draws a quarter of the files",
+        "whole refreshes and packs, each of one circumstance; a commit draws an eighth of the files",
         takes_turns=True,
         tests=(
             "tests/alerts/test_alerts_of_a_line.py",
