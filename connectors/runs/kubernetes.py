@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from fractions import Fraction
 from operator import itemgetter
 
 from connectors.formats.accelerators import accelerator_type_of, is_aws_accelerator
@@ -18,7 +19,7 @@ from connectors.runs.fields import count, first, inner, labelled_run, last, list
 from connectors.runs.forms import grouped
 from connectors.runs.images import versions_of_image
 from connectors.runs.pods import accelerators_of, pod_end, pod_start, pod_state
-from connectors.runs.run_records import Document, Row, in_order, record_rows
+from connectors.runs.run_records import Document, Row, in_millionths, in_order, record_rows
 
 _NODES = 100  # of a run that cost as much as one row
 _KINDS = {"JobSet", "Job", "Pod", "Node"}
@@ -128,7 +129,7 @@ def _pod_row(pod: Document, nodes: dict[str, Document]) -> Row | None:
     name, start = text(spec, "nodeName"), pod_start(pod)
     node = nodes.get(name or "", {})
     type_ = _type_of(spec, _labels(node))
-    found = accelerators_of(spec, type_)
+    found = accelerators_of(spec, type_, {**inner(spec, "nodeSelector"), **_labels(node)})
     if not name or not start or found is None:
         return None
     times = in_order(start, pod_end(pod), "status.containerStatuses.state.terminated.finishedAt")
@@ -147,10 +148,11 @@ def _pod_row(pod: Document, nodes: dict[str, Document]) -> Row | None:
 def _by_node(rows: Iterable[Row]) -> list[Row]:
     """Pods that were put on one node together hold it together: two equal rows would be read as one row delivered twice."""
     nodes = grouped(rows, itemgetter("attempt_id", "resource_id", "started_at")).values()
-    return [
-        same[-1] | {"chips": sum(row["chips"] for row in same), "ended_at": last(row["ended_at"] for row in same)}
-        for same in nodes
-    ]
+    return [same[-1] | {"chips": _chips_of(same), "ended_at": last(row["ended_at"] for row in same)} for same in nodes]
+
+
+def _chips_of(rows: list[Row]) -> int | float:
+    return in_millionths(sum((Fraction(row["chips"]) for row in rows), Fraction(0)))
 
 
 def _type_of(spec: Document, node: Document) -> str | None:
