@@ -152,8 +152,16 @@ def number_in(cluster: str, number: str) -> str:
     return f"{cluster}/{number}" if cluster and "/" not in number else number
 
 
+def workload_names(cluster: str, namespace: str, name: str) -> tuple[str, str]:
+    """Id and alias of a workload of Kubernetes: of two clusters each may have one of this name."""
+    alias = f"{namespace}/{name}" if namespace else name
+    return (f"{cluster}/{name}", f"{cluster}/{alias}") if cluster else (name, alias)
+
+
 def _alias_in(cluster: str, alias: tuple[str, str]) -> tuple[str, str]:
     system, name = alias
+    if system.lower() == "kubernetes" and cluster and name.count("/") == 1:
+        return system, f"{cluster}/{name}"
     return alias if system.lower() != "slurm" else (system, number_in(cluster, name))
 
 
