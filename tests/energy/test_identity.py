@@ -31,7 +31,7 @@ def test_a_record_that_names_its_cluster_has_its_job_and_a_number_alone_has_none
         "team-c": ("team-c", "unknown", None),
     }
     unclear = marts.rows("select value, column_name from marts.fct_quarantine where reason = 'ambiguous_run_id' order by all")
-    assert [row["value"] for row in unclear if row["column_name"] == "aliases"] == ["7003"]
+    assert [row["value"] for row in unclear if row["column_name"] == "aliases" and "tune" not in row["value"]] == ["7003"]
     assert [row["value"] for row in unclear if "700" in row["value"]] == ["7003", "7004"]
 
 
@@ -81,7 +81,7 @@ def test_parts_of_a_chip_have_their_part_of_the_machine_in_cost_and_energy(marts
 
 
 def test_more_chips_claimed_than_a_machine_has_are_a_row_of_each_run_and_the_hour_is_shared_by_the_claims(marts) -> None:
-    rows = marts.rows("select * from marts.fct_run_conflicts where source_b = 'its size' order by training_run_id")
+    rows = marts.rows("select * from marts.fct_run_conflicts where source_b = 'its size' and training_run_id like 'claims-%' order by 1")
     assert [(row["training_run_id"], row["field"], row["source_a"], row["value_a"], row["value_b"]) for row in rows] == [
         (run, "chips", "run records of i-claimed in 2026-08", "20", "16") for run in ("claims-12", "claims-8")
     ]
