@@ -17,6 +17,7 @@ from connectors.runs.run_records import Document, RecordError, Row, within
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
 _RUN_FOLDER = re.compile(r"(?:^|/)run=([^/]+)/")
+_CLUSTER_FOLDER = re.compile(r"(?:^|/)cluster=([^/]+)/")
 
 
 def has(*words: str) -> Callable[[Container[str]], bool]:
@@ -32,6 +33,12 @@ def of_one(rows: Callable[[Document], list[Row]]) -> Callable[[list[Document], s
 def run_in_key(key: str) -> str | None:
     """The run that a folder run=<id> in an object's key names."""
     match = _RUN_FOLDER.search(key)
+    return match[1] if match else None
+
+
+def cluster_in_key(key: str) -> str | None:
+    """The cluster that a folder cluster=<name> in an object's key names."""
+    match = _CLUSTER_FOLDER.search(key)
     return match[1] if match else None
 
 

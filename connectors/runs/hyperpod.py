@@ -15,7 +15,7 @@ from datetime import datetime
 from connectors.formats.accelerators import accelerator_type_of
 from connectors.runs.fields import moment, number
 from connectors.runs.forms import grouped
-from connectors.runs.run_records import RecordError, Row, in_order, record_rows, state_of
+from connectors.runs.run_records import RecordError, Row, in_order, record_rows, state_of, workload_names
 
 
 def is_usage_report(head: str) -> bool:
@@ -34,7 +34,9 @@ def usage_report_rows(lines: list[str], _: str) -> list[Row]:
     for (space, task), found in tasks.items():
         team = next((row["team"] for row in found if row.get("team")), None)
         run = {"provider_name": "AWS", "team": team, "cluster_name": stated.get("clustername")}
-        rows += record_rows("hyperpod", task, run, _periods(task, found), [("kubernetes", f"{space}/{task}" if space else task)])
+        cluster = (stated.get("clustername") or "").rpartition("/")[2] if space else ""  # a name, or an ARN that ends with it
+        own_id, alias = workload_names(cluster, space, task)
+        rows += record_rows("hyperpod", own_id, run, _periods(task, found), [("kubernetes", alias)])
     return rows
 
 

@@ -9,21 +9,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from fractions import Fraction
 from operator import itemgetter
 
 from connectors.formats.accelerators import accelerator_type_of, is_aws_accelerator
 from connectors.formats.costs import spend
 from connectors.formats.tpu_names import topology_chips_of, tpu_type_of
 from connectors.runs.fields import count, first, inner, labelled_run, last, listed, moment, needed, text
-from connectors.runs.forms import grouped
+from connectors.runs.forms import cluster_in_key, grouped
 from connectors.runs.images import versions_of_image
 from connectors.runs.pods import accelerators_of, pod_end, pod_start, pod_state
-from connectors.runs.run_records import Document, Row, in_order, record_rows
+from connectors.runs.run_records import Document, Row, in_millionths, in_order, record_rows, workload_names
 
 _NODES = 100  # of a run that cost as much as one row
 _KINDS = {"JobSet", "Job", "Pod", "Node"}
 _JOBSET = "jobset.sigs.k8s.io/"
 _ULTRA_SERVER = ("aws.amazon.com/ultraserver-id", "sagemaker.amazonaws.com/ultraserver-id")
+_CLUSTER = ("sagemaker.amazonaws.com/cluster-name", "alpha.eksctl.io/cluster-name")
 _RUN_NAME = re.compile(r"(?:^|\s|--)run_name=([\w.-]+)", re.ASCII)
 _DONE = {"Complete": "succeeded", "Completed": "succeeded", "Failed": "failed", "FailureTarget": "failed"}
 
@@ -49,20 +51,23 @@ def kubernetes_records(documents: list[Document]) -> list[list[Document]]:
     return [[*found, *nodes] for found in runs.values()]
 
 
-def kubernetes_rows(record: list[Document], _: str) -> list[Row]:
-    """Return the rows of a run: of a JobSet, its Jobs and its pods."""
+def kubernetes_rows(record: list[Document], key: str) -> list[Row]:
+    """Return the rows of a run: of a JobSet, its Jobs and its pods. A folder cluster=<name> in the key names its cluster."""
     nodes = {needed(inner(one, "metadata"), "name"): one for one in record if one["kind"] == "Node"}
     objects = [one for one in record if one["kind"] != "Node"]
     pods = [one for one in objects if one["kind"] == "Pod"]
     namespace, name = _run_of(objects[0])
     owner = next((one for kind in ("JobSet", "Job") for one in objects if one["kind"] == kind), objects[0])
     labels = {key: value for one in objects for key, value in _labels(one).items()}
-    run_id = labelled_run(labels) or name
+    cluster = cluster_in_key(key) or _cluster_of(pods, nodes)
+    own_id, alias = workload_names(cluster or "", namespace, name)
+    run_id = labelled_run(labels) or own_id
     held = _by_node(row for one in pods if (row := _pod_row(one, nodes)))
     run = _run_fields(objects, labels, held, nodes)
+    run["cluster_name"] = cluster or run["cluster_name"]
     containers = [container for one in pods for container in listed(inner(one, "spec"), "containers")]
     run |= next((found for one in containers if (found := versions_of_image(text(one, "image")))), {})
-    aliases = [("kubernetes", f"{namespace}/{name}")]
+    aliases = [("kubernetes", alias)]
     aliases += [("kubernetes_uid", uid) for uid in dict.fromkeys(uid for one in objects for uid in _uids(one))]
     names = dict.fromkeys(
         _RUN_NAME.findall(" ".join(_words(containers)))
@@ -128,7 +133,7 @@ def _pod_row(pod: Document, nodes: dict[str, Document]) -> Row | None:
     name, start = text(spec, "nodeName"), pod_start(pod)
     node = nodes.get(name or "", {})
     type_ = _type_of(spec, _labels(node))
-    found = accelerators_of(spec, type_)
+    found = accelerators_of(spec, type_, {**inner(spec, "nodeSelector"), **_labels(node)})
     if not name or not start or found is None:
         return None
     times = in_order(start, pod_end(pod), "status.containerStatuses.state.terminated.finishedAt")
@@ -147,10 +152,11 @@ def _pod_row(pod: Document, nodes: dict[str, Document]) -> Row | None:
 def _by_node(rows: Iterable[Row]) -> list[Row]:
     """Pods that were put on one node together hold it together: two equal rows would be read as one row delivered twice."""
     nodes = grouped(rows, itemgetter("attempt_id", "resource_id", "started_at")).values()
-    return [
-        same[-1] | {"chips": sum(row["chips"] for row in same), "ended_at": last(row["ended_at"] for row in same)}
-        for same in nodes
-    ]
+    return [same[-1] | {"chips": _chips_of(same), "ended_at": last(row["ended_at"] for row in same)} for same in nodes]
+
+
+def _chips_of(rows: list[Row]) -> int | float:
+    return in_millionths(sum((Fraction(row["chips"]) for row in rows), Fraction(0)))
 
 
 def _type_of(spec: Document, node: Document) -> str | None:
@@ -170,6 +176,14 @@ def _machine(node: Document) -> str | None:
     """The id by which the bill knows a node: the last part of aws:///us-east-1a/i-0abc or gce://project/zone/name."""
     found = text(inner(node, "spec"), "providerID")
     return found.rpartition("/")[2] or None if found else None
+
+
+def _cluster_of(pods: list[Document], nodes: dict[str, Document]) -> str | None:
+    """The cluster whose name HyperPod or eksctl writes on the nodes of a run."""
+    held = {text(inner(pod, "spec"), "nodeName") for pod in pods}
+    labels = [_labels(one) for name, one in nodes.items() if name in held]
+    found = {name for one in labels if (name := text(one, _CLUSTER[0]) or text(one, _CLUSTER[1])) and "/" not in name}
+    return found.pop() if len(found) == 1 else None
 
 
 def _slice_of(pod: Document, node: Document) -> str | None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from datetime import datetime
+from fractions import Fraction
 
 from connectors.runs.fields import count, inner, latest, listed, moment, text
-from connectors.runs.run_records import Document
+from connectors.runs.run_records import Document, in_millionths
+from connectors.runs.shares import gpus_of
 
-_CHIPS = ("google.com/tpu", "aws.amazon.com/neuron", "aws.amazon.com/neurondevice", "nvidia.com/gpu", "amd.com/gpu")
+_CHIPS = ("google.com/tpu", "aws.amazon.com/neuron", "aws.amazon.com/neurondevice", "amd.com/gpu")
 _CORES = "aws.amazon.com/neuroncore"
 # NeuronCores that the device plugin offers of one chip; Trainium2 and 3 as the default of two physical cores to a logical one
 _CORES_PER_CHIP = {"trn1": 2, "trn1n": 2, "inf2": 2, "inf1": 4, "trn2": 4, "trn2u": 4, "trn3": 4}
@@ -16,20 +18,21 @@ _TAKEN_AWAY = {"Preempted", "Evicted", "Shutdown", "Terminated", "NodeLost", "No
 _DISRUPTED = "DisruptionTarget"  # somebody decided to take it away: preemption, eviction, the end of its node
 
 
-def accelerators_of(spec: Document, accelerator_type: str | None) -> int | None:
-    """Chips that a pod requested, or None where it requests none. Init containers run before the others and hold no more."""
+def accelerators_of(spec: Document, accelerator_type: str | None, labels: Document) -> int | float | None:
+    """Chips that a pod requested on a node with these labels, or None where it requests none. Init containers run before the
+    others and hold no more."""
     kinds = ("containers", "initContainers")
-    return next((found for kind in kinds if (found := _requested(listed(spec, kind), accelerator_type))), None)
+    return next((found for kind in kinds if (found := _requested(listed(spec, kind), accelerator_type, labels))), None)
 
 
-def _requested(containers: list[Document], accelerator_type: str | None) -> int | None:
-    chips, cores = 0, 0
+def _requested(containers: list[Document], accelerator_type: str | None, labels: Document) -> int | float | None:
+    chips, cores = Fraction(0), 0
     for container in containers:
         asked = {**inner(container, "resources", "requests"), **inner(container, "resources", "limits")}
-        chips += sum(count(asked, name) or 0 for name in _CHIPS)
+        chips += sum(count(asked, name) or 0 for name in _CHIPS) + gpus_of(asked, accelerator_type, labels)
         cores += count(asked, _CORES) or 0
     per_chip = _CORES_PER_CHIP.get((accelerator_type or "").partition(".")[0], 2)
-    return chips + math.ceil(cores / per_chip) or None
+    return in_millionths(chips + math.ceil(cores / per_chip)) or None
 
 
 def pod_start(pod: Document) -> datetime | None:

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from fractions import Fraction
 from typing import Any
 
 import msgspec
@@ -140,13 +141,27 @@ def run_json_rows(document: Document) -> list[Row]:
     return record_rows("run_json", recorded_id, run, [*attempts, *tag_rows(tags)], aliases.values())
 
 
+def in_millionths(chips: Fraction | float) -> int | float:
+    """Chips as the ledger counts them: whole ones, or parts of one to the millionth."""
+    millionths = round(Fraction(chips) * 1_000_000)
+    return millionths // 1_000_000 if millionths % 1_000_000 == 0 else millionths / 1_000_000
+
+
 def number_in(cluster: str, number: str) -> str:
     """The name of a job of Slurm: every cluster counts from 1, so its number alone may be that of several."""
     return f"{cluster}/{number}" if cluster and "/" not in number else number
 
 
+def workload_names(cluster: str, namespace: str, name: str) -> tuple[str, str]:
+    """Id and alias of a workload of Kubernetes: of two clusters each may have one of this name."""
+    alias = f"{namespace}/{name}" if namespace else name
+    return (f"{cluster}/{name}", f"{cluster}/{alias}") if cluster else (name, alias)
+
+
 def _alias_in(cluster: str, alias: tuple[str, str]) -> tuple[str, str]:
     system, name = alias
+    if system.lower() == "kubernetes" and cluster and name.count("/") == 1:
+        return system, f"{cluster}/{name}"
     return alias if system.lower() != "slurm" else (system, number_in(cluster, name))
 
 
@@ -254,7 +269,7 @@ def _attempt_rows(attempt: Attempt, index: int, known: dict[str, int]) -> Iterat
             # what the record counts goes before what a name such as v6e-8 states
             "chips": node_chips_of(node.accelerator_type, nodes_of[node.accelerator_type])
             if node.chips is None
-            else _whole(node.chips, f"{at}.chips"),
+            else _parts(node.chips, f"{at}.chips"),
             "node_count": 1,
             "started_at": node_start,
             "ended_at": node_end,
@@ -277,6 +292,15 @@ def _whole(value: int | float | None, field: str) -> int | None:
     if int(value) != value or not 0 <= value <= _MAX_BIGINT:
         raise RecordError("is no count", field=field, value=value)
     return int(value)
+
+
+def _parts(value: int | float, field: str) -> int | float:
+    """Take a number of chips, of which 0.5 is one: a chip that is shared. Counted in millionths of a chip."""
+    if not 0 <= value < _BELOW["chips"]:  # nor is nan
+        raise RecordError("is no number of chips", field=field, value=value, reason="wrong_value")
+    if value and not (chips := in_millionths(value)):
+        raise RecordError("is less than a millionth of a chip", field=field, value=value, reason="wrong_value")
+    return chips if value else 0
 
 
 def _float(value: int | float | None, field: str) -> float | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
+from fractions import Fraction
 from itertools import zip_longest
 from typing import Any
 
@@ -18,7 +19,8 @@ from connectors.formats.costs import spend
 from connectors.runs.fields import first, inner, last, listed, moment, text
 from connectors.runs.forms import grouped
 from connectors.runs.host_lists import hosts_of
-from connectors.runs.run_records import Document, RecordError, Row, in_order, number_in, record_rows, state_of
+from connectors.runs.run_records import Document, RecordError, Row, in_millionths, in_order, number_in, record_rows, state_of
+from connectors.runs.shares import mig_part, without_profile
 from connectors.runs.slurm_energy import TOGETHER, Step, joules_of, readings_of
 
 SYSTEM = "slurm"
@@ -142,16 +144,20 @@ def _tres(job: Document) -> dict[tuple[str, str], int | float]:
     }
 
 
-def _chips(job: Document, nodes: int) -> tuple[str | None, int | None]:
-    """Type and chips of one machine. `gres/gpu` counts what `gres/gpu:h100` counts by type."""
+def _chips(job: Document, nodes: int) -> tuple[str | None, int | float | None]:
+    """Type and chips of one machine. `gres/gpu` counts what `gres/gpu:h100` counts by type; `gres/gpu:a100_3g.20gb` is of MIG."""
     given = {name: count for (type_, name), count in _tres(job).items() if type_ == "gres"}
     for kind in _CHIPS:
         typed = {name.partition(":")[2]: count for name, count in given.items() if name.startswith(f"{kind}:")}
         total = given.get(kind, sum(typed.values()))
         if total:
-            type_ = accelerator_type_of(next(iter(typed))) if len(typed) == 1 else None
+            type_ = accelerator_type_of(without_profile(next(iter(typed)))) if len(typed) == 1 else None
             # machines that hold unequal numbers are not known apart here: those of the catalogue count
-            return type_, int(total) // nodes if total % nodes == 0 else None
+            if total % nodes:
+                return type_, None
+            instances = sum((count * part for name, count in typed.items() if (part := mig_part(name))), Fraction(0))
+            whole = total - sum(count for name, count in typed.items() if mig_part(name))
+            return type_, in_millionths((Fraction(whole) + instances) / nodes)
     return None, None
 
 

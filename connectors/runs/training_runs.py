@@ -83,7 +83,8 @@ SCHEMA = Schema(
         *optional("attempt_id state", Text),
         *optional("started_at ended_at", Timestamp),
         *optional("resource_id accelerator_type", Text),
-        *optional("chips node_count", BigInt),
+        *optional("chips", Number),  # parts of a chip are chips
+        *optional("node_count", BigInt),
         *optional("tag_key tag_value", Text),
         *optional("energy_j", Number),
         *optional("meter", Text),
@@ -96,7 +97,8 @@ SCHEMA = Schema(
     ),
     remedy_page="docs/sources/training_runs.md",
     measures={
-        **dict.fromkeys(("tokens", "useful_tokens", "steps", "model_flops", "chips", "node_count"), 0),
+        **dict.fromkeys(("tokens", "useful_tokens", "steps", "model_flops", "node_count"), 0),
+        "chips": 6,
         **dict.fromkeys(("target_value", "final_value", "energy_j", "seconds"), 9),
         **dict.fromkeys(("step", "device_count", "device_tokens", "device_flops"), 0),
     },

@@ -24,13 +24,14 @@ def spelled(names: Iterable[str]) -> set[str]:
     return {spelling for name in names for spelling in (name, name.rpartition("/")[2])}
 
 
-def second_month(clusters: Iterable[Mapping[str, str]]) -> str | None:
-    """The month from which on two clusters of Slurm are known, by the first month of each; None while there is one."""
-    found: dict[str, str] = {}
+def second_months(clusters: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    """For each system of which two clusters are known the month from which on they are, by the first month of each."""
+    found: dict[str, dict[str, str]] = {}
     for months in clusters:
-        for name, month in months.items():
-            found[name] = min(month, found.get(name, month))
-    return min(sorted(found.values())[1:], default=None)
+        for cluster, month in months.items():
+            of_system = found.setdefault(cluster.partition(" ")[0], {})
+            of_system[cluster] = min(month, of_system.get(cluster, month))
+    return {system: sorted(of_system.values())[1] for system, of_system in sorted(found.items()) if len(of_system) > 1}
 
 
 def linked(names: Sequence[Iterable[str]]) -> list[int]:

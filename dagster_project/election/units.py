@@ -18,7 +18,7 @@ from dagster_project.base.code import code_version
 from dagster_project.base.months import first_day, months_back
 from dagster_project.election.election import Election
 from dagster_project.election.months import PayerMonth, payer_months, providers, unit_months
-from dagster_project.election.run_ids import ambiguous_run_ids, linked, normalised_run_id, second_month, spelled
+from dagster_project.election.run_ids import ambiguous_run_ids, linked, normalised_run_id, second_months, spelled
 from dagster_project.election.winners import Elected
 from dagster_project.settings import Rules
 
@@ -178,11 +178,11 @@ def fingerprints(rules: Rules, election: Election) -> dict[str, str]:
     inputs = Inputs(election)
     # what every month depends on: code, configuration, ambiguous run ids (a tag in any month may carry one), from when on a job's
     # number is no name, and which run a name means that a figure of the organisation's own gives
-    two_clusters_from = second_month(member.contents.controls.run_clusters for member in election.of_fact("runs"))
+    two_clusters_from = second_months(member.contents.controls.run_clusters for member in election.of_fact("runs"))
     base = {
         "code": code_version(),
         "rules": asdict(rules),
-        "ambiguous": _ambiguous(inputs.run_groups, two_clusters_from is not None),
+        "ambiguous": _ambiguous(inputs.run_groups, bool(two_clusters_from)),
         "two_clusters_from": two_clusters_from,
         "named": [_digest_of(member) for group in inputs.named_groups for member in group],
     }

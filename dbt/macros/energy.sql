@@ -115,6 +115,11 @@ cast({{ int_div(e, unit) if part == '//' else '(' ~ e ~ ' % ' ~ unit ~ ')' }} * 
 {{ from_units(int_div('cast(' ~ ps ~ ' + 1800000 as decimal(38,0))', 'cast(3600000 as decimal(38,0))'), 9) }}
 {%- endmacro %}
 
+{# Whether the id of a record is the name of the workload that its alias names, with or without its cluster. #}
+{% macro is_own_workload(records) -%}
+{{ records }}.record_system in ('kubernetes', 'hyperpod') and {{ records }}.is_numbered
+{%- endmacro %}
+
 {# A run id from a key or label: the run itself, a record that merged into it, or a name another system gave it, in this order. Names are cut
    at 63 characters, where two long ones may be alike: what could be two runs is none. #}
 {% macro run_keys() -%}
@@ -129,12 +134,20 @@ select run_key, min(training_run_id) as training_run_id
             select {{ normalised_run_id('aliases.alias_id') }} as run_key, records.training_run_id, 3 as name_rank
             from {{ ref('stg_training_runs__aliases') }} as aliases
             inner join {{ ref('int_run_records') }} as records using (record_system, record_run_id)
-            where not records.is_ambiguous and (aliases.alias_system <> 'slurm' or aliases.alias_id like '%/%' or records.has_one_cluster)
+            where
+                not records.is_ambiguous
+                and (aliases.alias_system <> 'slurm' or aliases.alias_id like '%/%' or records.has_one_cluster)
+                and (aliases.alias_system <> 'kubernetes' or aliases.alias_id like '%/%/%' or records.has_one_workload_cluster)
             union all
             select {{ normalised_run_id(replace_all('aliases.alias_id', '^.*/', '')) }} as run_key, records.training_run_id, 3 as name_rank
             from {{ ref('stg_training_runs__aliases') }} as aliases
             inner join {{ ref('int_run_records') }} as records using (record_system, record_run_id)
-            where not records.is_ambiguous and aliases.alias_system = 'slurm' and records.has_one_cluster
+            where
+                not records.is_ambiguous
+                and (
+                    (aliases.alias_system = 'slurm' and records.has_one_cluster)
+                    or (aliases.alias_system = 'kubernetes' and records.has_one_workload_cluster and {{ is_own_workload('records') }})
+                )
         ) as names
     ) as ranked_names
     where name_rank = least_rank

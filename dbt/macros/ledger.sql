@@ -47,6 +47,26 @@ case
 ]) }}
 {%- endmacro %}
 
+{# Chips in whole millionths, of which parts of a chip are so many: shares of machines are shares of whole numbers. #}
+{% macro millionths(chips) -%}
+{{ to_units(chips, 6) }}
+{%- endmacro %}
+
+{# What a share of whole millionths is counted in: chips where both are whole, so that shares of whole chips stay small numbers. #}
+{% macro share_unit(part, whole) -%}
+cast(case when {{ part }} % 1000000 = 0 and {{ whole }} % 1000000 = 0 then 1000000 else 1 end as decimal(38, 0))
+{%- endmacro %}
+
+{# Microseconds of chips: chips, which may be parts, times whole microseconds, cut down. #}
+{% macro chip_time(chips, us) -%}
+{{ int_div('cast(sum(cast(' ~ millionths(chips) ~ ' * ' ~ us ~ ' as decimal(38, 0))) as decimal(38, 0))', 'cast(1000000 as decimal(38, 0))') }}
+{%- endmacro %}
+
+{# 16, or 0.500000 #}
+{% macro chips_in_text(chips) -%}
+case when {{ chips }} = ceil({{ chips }}) then cast(cast({{ chips }} as bigint) as string) else cast({{ chips }} as string) end
+{%- endmacro %}
+
 {# Half a total is not a total: null when any part is null. #}
 {% macro whole_sum(x, type) -%}
 case when count(*) = count({{ x }}) then cast(sum({{ x }}) as {{ type }}) end

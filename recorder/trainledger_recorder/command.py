@@ -17,7 +17,7 @@ from trainledger_recorder import NAME, line_for_people
 from trainledger_recorder.errors import UsageError
 from trainledger_recorder.jobs import job_of
 from trainledger_recorder.recording import Recorder, Settings
-from trainledger_recorder.run_record import MOST_CHIPS, faults_of, tags_of
+from trainledger_recorder.run_record import MOST_CHIPS, chips_of, faults_of, tags_of
 from trainledger_recorder.signals import Signals
 from trainledger_recorder.spool import Session, default_spool, target_folder
 from trainledger_recorder.subjects import NOT_EXECUTABLE, NOT_FOUND, Command, Process, Subject
@@ -70,7 +70,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
     add("--attempt", help="the attempt's id; default: as the scheduler counts")
     add("--host", help="the bill's id of this machine; default: its metadata service")
     add("--type", dest="type_", metavar="TYPE", help="type of its accelerators, as trn1.32xlarge or v6e")
-    add("--chips", type=_at_least(0, int), help="chips held here; default: those that are seen")
+    add("--chips", metavar="N", help="chips held here, 0.5 of one that is shared; default: those that are seen")
     add("--tag", dest="tags", action="append", default=[], metavar="KEY=VALUE", help="a tag of the run; repeatable")
     record = "a field of the run record, as tokens=1e12; repeatable"
     add("--record", dest="fields", action="append", default=[], metavar="FIELD=VALUE", help=record)
@@ -100,7 +100,7 @@ def _run(asked: argparse.Namespace, command: list[str]) -> int:
         options=Options(asked.role_arn, asked.external_id, asked.endpoint_url, asked.impersonate),
         host=asked.host,
         type_=asked.type_,
-        chips=asked.chips if asked.chips is None or asked.chips <= MOST_CHIPS else None,
+        chips=chips_of(asked.chips),
         only=() if asked.record_only else tuple(dict.fromkeys(asked.only)) if asked.only else None,
         period=asked.period,
         rotate_seconds=asked.rotate,
@@ -113,7 +113,7 @@ def _run(asked: argparse.Namespace, command: list[str]) -> int:
     )
     faults = faults_of(asked.fields, asked.tags)
     if asked.chips is not None and settings.chips is None:
-        faults.append(f"--chips {asked.chips} is above {MOST_CHIPS}")
+        faults.append(f"--chips {asked.chips[:80]} is no number of chips, which is 0 to {MOST_CHIPS} and may be a part, as 0.5")
     for fault in faults:  # a job is worth more than a field of its record
         _tell(f"{fault}; the record is written without it")
     if asked.pid is not None and command:

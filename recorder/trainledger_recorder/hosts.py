@@ -38,7 +38,7 @@ class Host:
     instance_type: str | None = None
     accelerator_type: str | None = None
     region: str | None = None
-    chips: int | None = None
+    chips: int | float | None = None
     is_billed_name: bool = True
 
     def document(self) -> dict[str, str]:
@@ -52,7 +52,7 @@ class Host:
 
 
 def host_of(
-    environment: Mapping[str, str], asked: str | None, type_: str | None, chips: int | None, root: Path = Path("/")
+    environment: Mapping[str, str], asked: str | None, type_: str | None, chips: int | float | None, root: Path = Path("/")
 ) -> Host:
     """The machine that this process runs on. `root` is where `/sys` and `/dev` are."""
     vendor = text_of(root / "sys/class/dmi/id/sys_vendor")

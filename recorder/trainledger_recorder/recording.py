@@ -51,7 +51,7 @@ class Settings:
     options: Options = field(default_factory=Options)
     host: str | None = None
     type_: str | None = None
-    chips: int | None = None
+    chips: int | float | None = None
     only: Sequence[str] | None = None  # None: whatever is here
     period: int = 5
     rotate_seconds: float = 3600.0

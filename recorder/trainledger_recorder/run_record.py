@@ -103,6 +103,17 @@ def tags_of(given: Iterable[str]) -> dict[str, str]:
     return {name: text for name, separator, text in (one.partition("=") for one in given) if name and separator}
 
 
+def chips_of(given: str | None) -> int | float | None:
+    """Chips of `--chips`, parts of one to the millionth; None without one and for what is no number of chips."""
+    try:
+        value = float(given or "nan")
+    except ValueError:
+        return None
+    if not 0 <= value <= MOST_CHIPS or (value and not round(value, 6)):  # nor is nan
+        return None
+    return int(value) if value == int(value) else round(value, 6)
+
+
 def faults_of(fields: Iterable[str], tags: Iterable[str]) -> list[str]:
     """What is wrong with options of the record, each named; the record is written without them, and the job runs."""
     pairs = ((one, one.partition("=")) for one in tags)

@@ -207,13 +207,17 @@ def test_a_detailed_hyperpod_report_gives_each_task_its_periods(tmp_path: Path) 
     """24 GPU hours in three hours are 8 GPUs; 4 in half an hour as well. A task without any holds no chip."""
     result = read(tmp_path, REPORT.encode(), "usage.csv")
     assert picked(part(result, "run"), "recorded_id", "team", "cluster_name") == [
-        ("pretrain-0", "core", "prod-trn"),
-        ("evaluate", "core", "prod-trn"),
+        ("prod-trn/pretrain-0", "core", "prod-trn"),
+        ("prod-trn/evaluate", "core", "prod-trn"),
     ]
     assert picked(part(result, "attempt"), "recorded_id", "attempt_id", "state", "started_at", "ended_at") == [
-        ("pretrain-0", "1", "interrupted", at(1), at(4)),
-        ("pretrain-0", "2", "succeeded", at(24), at(24.5)),
-        ("evaluate", "1", "succeeded", at(24), at(25)),
+        ("prod-trn/pretrain-0", "1", "interrupted", at(1), at(4)),
+        ("prod-trn/pretrain-0", "2", "succeeded", at(24), at(24.5)),
+        ("prod-trn/evaluate", "1", "succeeded", at(24), at(25)),
+    ]
+    assert picked(part(result, "alias"), "alias_id") == [
+        ("prod-trn/hyperpod-ns-core/pretrain-0",),
+        ("prod-trn/hyperpod-ns-core/evaluate",),
     ]
     assert picked(part(result, "node"), "accelerator_type", "chips", "started_at") == [
         ("p5.48xlarge", 8, at(1)),

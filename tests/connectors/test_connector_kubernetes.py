@@ -9,10 +9,13 @@ import random
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from connectors.runs.forms import rows_of_documents
+from connectors.runs.run_records import in_millionths
+from connectors.runs.shares import mig_part
 from connectors.runs.training_runs import FORMS
 from tests.connectors.records import ANY_JSON, part, read
 from tests.connectors.test_connector_job_forms import MLFLOW, PARENT, PIPELINE, RAY, picked
@@ -171,3 +174,52 @@ def test_any_value_anywhere_is_read_or_refused_and_never_a_crash(name: str, data
     rows, refused = rows_of_documents(FORMS, [document], "a.json")
     assert rows or refused
     assert all(row["recorded_id"] for row in rows)
+
+
+def _held(tmp_path: Path, limits: dict[str, str], labels: dict[str, str], name: str = "job.json") -> dict[str, Any]:
+    """What a pod of these limits holds on a node of these labels."""
+    machine = {"kind": "Node", "metadata": {"name": "n", "labels": labels}, "spec": {"providerID": "aws:///us-east-1a/i-0abc"}}
+    found = pod(0, 0, 0, 45)
+    found["metadata"]["labels"] = {}
+    found["spec"] = {"nodeName": "n", "containers": [{"resources": {"limits": limits}}]}
+    [node] = part(read(tmp_path, listed(found, machine), name), "node")
+    return node
+
+
+@pytest.mark.parametrize(
+    ("limits", "labels", "chips"),
+    [
+        ({"nvidia.com/mig-1g.10gb": "1"}, {}, 0.142857),
+        ({"nvidia.com/mig-3g.40gb": "2"}, {}, 0.857143),
+        ({"nvidia.com/mig-1g.10gb.me": "1", "nvidia.com/gpu": "1"}, {}, 1.142857),
+        ({"nvidia.com/mig-7g.80gb": "1"}, {}, 1),
+        ({"nvidia.com/mig-1g.6gb": "1"}, {}, 0.25),  # of an A30
+        ({"nvidia.com/mig-1g.24gb": "1"}, {INSTANCE_TYPE: "g7e.48xlarge"}, 0.25),
+        ({"nvidia.com/mig-1g.24gb": "1"}, {"nvidia.com/gpu.product": "NVIDIA-H100-NVL"}, 0.142857),
+        ({"nvidia.com/gpu": "1"}, {"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb"}, 0.142857),
+        ({"nvidia.com/gpu": "2"}, {"cloud.google.com/gke-gpu-partition-size": "2g.10gb"}, 0.571429),
+        ({"nvidia.com/gpu": "1"}, {"cloud.google.com/gke-max-shared-clients-per-gpu": "4"}, 0.25),
+        ({"nvidia.com/gpu.shared": "3"}, {"nvidia.com/gpu.replicas": "10"}, 0.3),
+        ({"nvidia.com/gpu": "1"}, {"nvidia.com/gpu.replicas": "1", "nvidia.com/gpu.product": "NVIDIA-L40S"}, 1),
+        ({"nvidia.com/gpu.shared": "1"}, {}, 1),  # of how many is not stated
+        ({"nvidia.com/mig-1g.10gb.shared": "1"}, {"nvidia.com/mig-1g.10gb.replicas": "2"}, 0.071429),
+    ],
+)
+def test_parts_of_a_gpu_are_parts_of_a_chip(tmp_path: Path, limits: dict, labels: dict, chips: float) -> None:
+    assert _held(tmp_path, limits, labels)["chips"] == chips
+
+
+def test_seven_instances_never_have_more_than_their_gpu() -> None:
+    for profiles in (["1g.10gb"] * 7, ["3g.40gb", "4g.40gb"], ["2g.20gb", "2g.20gb", "3g.40gb"], ["1g.10gb"] * 3 + ["4g.40gb"]):
+        assert 0.999999 <= sum(in_millionths(mig_part(profile) or 0) for profile in profiles) <= 1 + 1e-12
+
+
+def test_a_folder_or_a_node_names_the_cluster_of_a_workload(tmp_path: Path) -> None:
+    for label in ("sagemaker.amazonaws.com/cluster-name", "alpha.eksctl.io/cluster-name"):
+        assert (
+            _held(tmp_path / label.partition(".")[0], {"nvidia.com/gpu": "1"}, {label: "trn-east"})["recorded_id"]
+            == "trn-east/llama-0-0"
+        )
+    result = read(tmp_path, listed(JOBSET, *PODS), "cluster=prod/jobset.json")
+    assert picked(part(result, "run"), "recorded_id", "cluster_name") == [("prod/llama", "prod")]
+    assert ("kubernetes", "prod/ml/llama") in picked(part(result, "alias"), "alias_system", "alias_id")

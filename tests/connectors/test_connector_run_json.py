@@ -183,7 +183,9 @@ def test_unread_fields_are_counted(tmp_path: Path) -> None:
         ("attempts.0.ended_at", "2026-03-31T23:59:59Z", "ends_before_start", "attempts[0].ended_at"),
         # the second node has no end of its own: it is given back when the attempt ends
         ("attempts.0.nodes.1.started_at", "2026-04-30T00:00:00Z", "ends_before_start", "attempts[0].nodes[1].ended_at"),
-        ("attempts.0.nodes.0.chips", 0.5, "wrong_type", "attempts[0].nodes[0].chips"),
+        ("attempts.0.nodes.0.chips", -0.5, "wrong_value", "attempts[0].nodes[0].chips"),
+        ("attempts.0.nodes.0.chips", 1e30, "wrong_value", "attempts[0].nodes[0].chips"),
+        ("attempts.0.nodes.0.chips", 1e-7, "wrong_value", "attempts[0].nodes[0].chips"),
         ("attempts.0.nodes.0.resource_id", ..., "missing_value", "attempts[0].nodes[0]"),
         ("attempts.0.nodes.0.resource_id", "", "missing_value", "attempts[0].nodes[0].resource_id"),
         ("attempts.0.nodes.1.ended_at", "2026-04-01T00:29:59Z", "ends_before_start", "attempts[0].nodes[1].ended_at"),

@@ -1,4 +1,7 @@
-"""Jobs of two clusters of Slurm, of which the second is known from August 2026 on, through the connector into the raw tables."""
+"""Jobs of two clusters of Slurm, and of two of Kubernetes, of which the second is known from August 2026 on, and parts of chips.
+
+Through the connector into the raw tables.
+"""
 
 from __future__ import annotations
 
@@ -53,6 +56,33 @@ OWN = [
         attempts=[{"started_at": "2026-08-03T01:00:00Z", "ended_at": "2026-08-03T02:00:00Z", "state": "succeeded",
                    "nodes": [{"resource_id": "i-fell", "accelerator_type": "trn1.32xlarge"}]}]),
 ]  # fmt: skip
+# a seventh of a GPU is a 1g.10gb of MIG; 20 chips are claimed of a machine of 16
+for _name, _machine, _type, _chips in (
+    ("half", "i-parts", "p5.48xlarge", 0.5), ("seventh", "i-parts", "p5.48xlarge", 1 / 7),
+    ("claims-12", "i-claimed", "trn1.32xlarge", 12), ("claims-8", "i-claimed", "trn1.32xlarge", 8),
+):  # fmt: skip
+    _node = {"resource_id": _machine, "accelerator_type": _type, "chips": _chips}
+    _times = {"started_at": "2026-08-05T00:00:00Z", "ended_at": "2026-08-05T01:00:00Z", "state": "succeeded"}
+    OWN.append(own(_name, attempts=[{**_times, "nodes": [_node]}]))
+OWN.append(own("team-d", cluster="west", team="d", aliases=[{"system": "kubernetes", "id": "ml/tune"}]))
+OWN.append(own("team-e", team="e", aliases=[{"system": "kubernetes", "id": "ml/tune"}]))
+
+
+def workload(name: str, day: str) -> list[dict[str, Any]]:
+    """A Job of an hour, and its pod of one instance of MIG."""
+    times = {"startTime": f"2026-{day}T01:00:00Z", "completionTime": f"2026-{day}T02:00:00Z"}
+    ended = [{"state": {"terminated": {"finishedAt": times["completionTime"]}}}]
+    limits = {"nvidia.com/mig-1g.10gb": "1"}
+    done = {"type": "Complete", "status": "True", "lastTransitionTime": times["completionTime"]}
+    return [
+        {"kind": "Job", "metadata": {"name": name, "namespace": "ml"}, "status": {**times, "conditions": [done]}},
+        {"kind": "Pod", "metadata": {"name": f"{name}-0", "namespace": "ml", "labels": {"job-name": name}},
+         "spec": {"nodeName": f"node-of-{name}", "nodeSelector": {"node.kubernetes.io/instance-type": "p5.48xlarge"},
+                  "containers": [{"resources": {"limits": limits}}]},
+         "status": {"phase": "Succeeded", "startTime": times["startTime"], "containerStatuses": ended}},
+    ]  # fmt: skip
+
+
 LOGS = [
     {"info": {"run_id": name, "status": "FINISHED", "start_time": (at("08-03", 1) + 600) * 1000, "end_time": None},
      "data": {"tags": {"training_run_id": name}}}
@@ -66,12 +96,22 @@ def write(line: Line) -> int:
     land(line, "clusters/mlflow.json", text_of(LOGS))
     for record in OWN:
         land(line, f"clusters/{record['training_run_id']}.run.json", text_of([record]))
+    for place, names in {
+        "cluster=east/july": ["prep"],
+        "cluster=east/tune": ["tune"],
+        "cluster=west/tune": ["tune"],
+        "bare": ["late"],
+    }.items():
+        day = "07-20" if names == ["prep"] else "08-03"
+        land(line, f"{place}.json", text_of([{"items": workload(name, day)} for name in names]))
+    for machine, kind in (("i-parts", "p5.48xlarge"), ("i-claimed", "trn1.32xlarge")):
+        line.bill_hour(machine, kind, datetime(2026, 8, 5), account="3")  # noqa: DTZ001 raw times are UTC without a zone
     for tag, month in (("7000", 7), ("7001", 8), ("dev-7001", 8)):
         hour = datetime(2026, month, 5)  # noqa: DTZ001 raw times are UTC without a zone
         line.bill_hour(f"i-tagged-{tag}", "trn1.32xlarge", hour, account="3", _run_tag=tag)
     insert(
         line.connection, "delivery_totals", source_name="cur", kind="aws_cur", partition="2026-08", content_hash="h",
-        payer_account_id="1", usage_month="2026-08-01", currency="USD", line_count=2, billed_cost="2.6875",
+        payer_account_id="1", usage_month="2026-08-01", currency="USD", line_count=4, billed_cost="5.375",
     )  # fmt: skip
     # a run over the end of July, of which August's bill is not there
     end = datetime(2026, 7, 31, 23)  # noqa: DTZ001 raw times are UTC without a zone

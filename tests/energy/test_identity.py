@@ -31,7 +31,7 @@ def test_a_record_that_names_its_cluster_has_its_job_and_a_number_alone_has_none
         "team-c": ("team-c", "unknown", None),
     }
     unclear = marts.rows("select value, column_name from marts.fct_quarantine where reason = 'ambiguous_run_id' order by all")
-    assert [row["value"] for row in unclear if row["column_name"] == "aliases"] == ["7003"]
+    assert [row["value"] for row in unclear if row["column_name"] == "aliases" and "tune" not in row["value"]] == ["7003"]
     assert [row["value"] for row in unclear if "700" in row["value"]] == ["7003", "7004"]
 
 
@@ -45,6 +45,50 @@ def test_a_number_on_a_bill_means_its_job_and_of_two_jobs_neither(marts) -> None
         "select billed_cost from marts.fct_residual_costs where reason = 'unattributed' and usage_month = '2026-08-01'"
     )
     assert rest["billed_cost"] == D("1.34375")
+
+
+def test_workloads_of_one_name_in_two_clusters_are_two_runs_and_a_name_alone_is_enough_while_there_is_one(marts) -> None:
+    """East is known in July, west from August on. A seventh of a GPU is what each of their pods asked for."""
+    assert runs(marts, "training_run_id in ('prep', 'tune', 'east-tune', 'west-tune', 'team-d', 'team-e', 'late')") == {
+        "prep": ("east/prep", "succeeded", 1),
+        "east-tune": ("east/tune", "succeeded", 1),
+        "team-d": ("team-d", "succeeded", 1),
+        "team-e": ("team-e", "unknown", None),
+        "late": ("late", "unknown", 1),
+    }
+    unclear = marts.rows("select value, column_name from marts.fct_quarantine where reason = 'ambiguous_run_id'")
+    named = {row["value"]: row["column_name"] for row in unclear if row["value"] in ("late", "ml/tune", "east/tune")}
+    assert named == {"late": "training_run_id", "ml/tune": "aliases"}
+
+
+def test_parts_of_a_chip_have_their_part_of_the_machine_in_cost_and_energy(marts) -> None:
+    """Half of a GPU and a seventh of one in a machine of eight, for an hour of 1.34375 USD: to the millionth of a chip."""
+    costs = {
+        row["training_run_id"]: row["billed_cost"]
+        for row in marts.rows("select training_run_id, billed_cost from marts.fct_training_run_costs where billed_cost > 0")
+    }
+    assert (costs["half"], costs["seventh"]) == (D("0.083984375"), D("0.023995511719"))
+    [rest] = marts.rows(
+        "select sum(billed_cost) as rest from marts.fct_residual_costs where reason = 'idle' and usage_month = '2026-08-01'"
+    )
+    assert rest["rest"] == D("1.34375") - costs["half"] - costs["seventh"]
+    counts = marts.rows("select * from marts.dim_training_runs where training_run_id in ('half', 'seventh') order by 1")
+    assert [(row["chip_count"], row["chip_equivalents"]) for row in counts] == [(1, D("0.5")), (1, D("0.142857"))]
+    row = marts.energy("half", "2026-08-01")
+    assert row["reserved_chip_hours"] == D("0.5")
+    assert (row["chip_energy_kwh"], row["chip_host_energy_kwh"]) == (D("0.297"), D("0.3775"))
+    assert marts.energy("seventh", "2026-08-01")["chip_energy_kwh"] == D("0.084857058")
+
+
+def test_more_chips_claimed_than_a_machine_has_are_a_row_of_each_run_and_the_hour_is_shared_by_the_claims(marts) -> None:
+    rows = marts.rows("select * from marts.fct_run_conflicts where source_b = 'its size' and training_run_id like 'claims-%' order by 1")
+    assert [(row["training_run_id"], row["field"], row["source_a"], row["value_a"], row["value_b"]) for row in rows] == [
+        (run, "chips", "run records of i-claimed in 2026-08", "20", "16") for run in ("claims-12", "claims-8")
+    ]
+    costs = marts.rows(
+        "select billed_cost from marts.fct_training_run_costs where training_run_id like 'claims-%' order by training_run_id"
+    )
+    assert [row["billed_cost"] for row in costs] == [D("0.80625"), D("0.5375")]
 
 
 def test_what_a_record_and_its_scheduler_state_otherwise_is_a_row_each(marts) -> None:

@@ -1,7 +1,7 @@
 """Drawn exports: an organisation nobody thought up, from one seed, where two calculations must agree on anything.
 
-Every kind of bill row, shared and oversubscribed nodes, a capacity block, Savings Plan pairs that miss by a unit, runs that
-overlap, carbon with holes.
+Every kind of bill row, shared and oversubscribed nodes, parts of chips, a capacity block, Savings Plan pairs that miss by a unit,
+runs that overlap, carbon with holes.
 """
 
 import random
@@ -27,6 +27,7 @@ class Draw:
         self.places = random.Random(seed)
         self.plans = random.Random(seed)
         self.jobs = random.Random(seed)
+        self.parts = random.Random(seed)
 
     def account(self, source: str) -> str:
         return PAYERS[source][:-1] + self.random.choice("12")
@@ -218,7 +219,8 @@ class Draw:
                 if self.random.random() < 0.5:
                     start = start_of_month + timedelta(minutes=self.random.randrange(DAYS * HOURS * 60))
                     end = start + timedelta(seconds=self.random.randrange(1, 20 * 3600))
-                    nodes.append((node, start.isoformat(), end.isoformat(), self.random.choice([None, 1, 3, 8, 16])))
+                    chips = self.random.choice([None, 1, 3, 8, 16])
+                    nodes.append((node, start.isoformat(), end.isoformat(), self.parts.choice([chips, chips, 0.5, 1 / 7, 2.25])))
         return run(run_id, *nodes)
 
     def job(self, number: int, cluster: str | None, month: str, node: str) -> dict:

@@ -53,6 +53,7 @@ class Draw:
         self.projects = random.Random(seed)
         self.own = random.Random(seed)
         self.spot = random.Random(seed)
+        self.parts = random.Random(seed)
         self.clusters = Clusters(seed)
 
     def amount(self, top: float = 40) -> float:
@@ -212,7 +213,8 @@ class Draw:
                 if self.random.random() < 0.6:
                     start = first + timedelta(minutes=self.random.randrange(HOURS * 60))
                     end = start + timedelta(seconds=self.random.randrange(1, 10 * 3600))
-                    held.append((node, start.isoformat(), end.isoformat(), self.random.choice([None, 1, 2, 4, 8])))
+                    chips = self.random.choice([None, 1, 2, 4, 8])
+                    held.append((node, start.isoformat(), end.isoformat(), self.parts.choice([chips, chips, chips, 0.5, 1 / 7])))
         return held
 
     def record(self, run_id: str) -> dict:

@@ -1,5 +1,6 @@
 """What runs hold of a machine, cut wherever chips change hands or a month ends: in chips, and never more than the machine has."""
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ class Hold:
     start: int
     end: int
     accelerator_type: str | None
-    promised: int  # chips that are known
+    promised: Fraction | int  # chips that are known, of a shared one a part
     part: Fraction  # of what was promised, where more was promised than the machine has
     node_chips: int | None
     holders: int  # runs on the machine then
@@ -69,7 +70,7 @@ def _node_chips(resource_id: str, windows: list[Window], size: int | None) -> in
             together[window.run, window.start, window.end].append(_promised(window, None))
         return max((sum(chips) for chips in together.values() if None not in chips), default=None)
     of_type = [chips * window.node_count for window in windows if (chips := chips_of(window.accelerator_type)) is not None]
-    stated = [window.chips * window.node_count for window in windows if window.chips is not None]
+    stated = [math.ceil(window.chips * window.node_count) for window in windows if window.chips is not None]
     return max([*of_type, *stated], default=None)
 
 
@@ -91,7 +92,7 @@ def _holds_of_month(resource_id: str, month: date, held_then: dict[Window, tuple
             if start <= left and end >= right:
                 held[window.run].append(window)
         whole = sum(_promised(window, node_chips, size) or 0 for now in held.values() for window in now)
-        part = Fraction(node_chips, whole) if node_chips is not None and whole > node_chips else Fraction(1)
+        part = Fraction(node_chips) / whole if node_chips is not None and whole > node_chips else Fraction(1)
         for run, now in held.items():
             known = [_promised(window, node_chips, size) or 0 for window in now if _is_known(window, size)]
             yield Hold(

@@ -1,5 +1,6 @@
 """What telemetry saw of the chips runs held: per node the parts are the whole, so every chip is somebody's once or free."""
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
@@ -156,7 +157,8 @@ class Together:
         first = self.holds[0]
         self.start, self.end = first.start, first.end
         self.is_too_much = any(hold.part < 1 for hold in self.holds)
-        self.places = first.node_chips if self.is_too_much else sum(hold.promised for hold in self.holds)
+        # a chip of which runs hold parts is one that they use
+        self.places = first.node_chips if self.is_too_much else math.ceil(sum(hold.promised for hold in self.holds))
         self.are_told_apart = len(self.holds) > 1 and not self.is_too_much
         runs = {hold.run for hold in self.holds}
         own = {hold.run for hold in self.holds if self.are_told_apart and self.node.shown_under(hold.run) <= hold.promised}
@@ -219,7 +221,7 @@ class Together:
             promised = {hold.run: hold.promised for hold in self.holds}
             for _, span in devices:
                 run = self.owner(span)
-                if run is not None and len(own[run]) < promised[run]:
+                if run is not None and len(own[run]) + 1 <= promised[run]:
                     own[run].append(span)
                 else:
                     rest.append(span)

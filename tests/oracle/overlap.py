@@ -39,10 +39,10 @@ def occupation(
     for left, right in itertools.pairwise(edges):
         now = [window for window in inside if window.start <= left and window.end >= right]
         held = [(window.run, *_held(window, line_instance_type, sizes.get(window.resource_id))) for window in now]
-        whole = max([sum(chips for _, chips, _ in held), *(node for _, _, node in held if node is not None)], default=0)
+        # a machine has one chip at the least, whatever part of it is held
+        whole = max([1, sum(chips for _, chips, _ in held), *(node for _, _, node in held if node is not None)])
         for run, chips, _ in held:
-            if whole:
-                shares[run] += Fraction(chips * (right - left), whole)
+            shares[run] += Fraction(chips * (right - left)) / whole
     return shares
 
 

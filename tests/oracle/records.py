@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
+from fractions import Fraction
 from pathlib import Path
 
 from . import jobs, spellings
@@ -34,7 +35,7 @@ class Window:
     resource_id: str
     start: int
     end: int
-    chips: int | None
+    chips: Fraction | int | None  # of a chip that is shared a part
     accelerator_type: str | None
     node_count: int = 1
 
@@ -128,8 +129,13 @@ def _time(value: object) -> int | None:
     return microseconds(moment(str(value)))
 
 
-def _first(*values: int | None) -> int | None:
+def _first(*values: Fraction | int | None) -> Fraction | int | None:
     return next((value for value in values if value is not None), None)
+
+
+def _stated(chips: float | None) -> Fraction | None:
+    """A part of a chip counts to the millionth."""
+    return None if chips is None else Fraction(round(Fraction(str(chips)) * 10**6), 10**6)
 
 
 def _own_record(document: dict) -> Record:
@@ -152,7 +158,7 @@ def _own_record(document: dict) -> Record:
                 name = node.get("accelerator_type")
                 alike = {other["resource_id"] for other in attempt["nodes"] if other.get("accelerator_type") == name}
                 kind, chips = spellings.read(name, len(alike))
-                record.holdings.append((node["resource_id"], start, end, _first(node.get("chips"), chips), kind, 1))
+                record.holdings.append((node["resource_id"], start, end, _first(_stated(node.get("chips")), chips), kind, 1))
                 record.attempt_of_node = attempt.get("attempt_id")
     return record
 

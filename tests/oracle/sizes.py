@@ -39,6 +39,8 @@ def _of_a_sole_holder(windows: list[Window]) -> int | None:
         for other in windows:
             if window is not other and window.start < other.end and other.start < window.end:
                 return None
+    if any(window.chips % 1 for window in windows):
+        return None  # of a chip that is shared
     chips = max(window.chips for window in windows)
     return chips if 0 < chips <= SIZES[-1] else None
 

@@ -121,6 +121,7 @@ def test_a_job_starts_and_its_record_is_delivered_whatever_its_fields_are(node: 
         "--record loss is no field",
         "--tag x is no KEY=VALUE",
         "--chips 9999",
+        "is no number of chips, which is 0 to 1000000 and may be a part, as 0.5; the record is written without it",
         "added.json: tokens",
     ):
         assert done.stderr.count(fault) == 1, fault

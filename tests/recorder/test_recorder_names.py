@@ -16,7 +16,7 @@ from trainledger_recorder import software
 from trainledger_recorder.errors import RecordError, UsageError
 from trainledger_recorder.hosts import Host, host_of
 from trainledger_recorder.jobs import Job, attempt_name, encoded, job_of
-from trainledger_recorder.run_record import RunFile, faults_of, fields_of, tags_of
+from trainledger_recorder.run_record import RunFile, chips_of, faults_of, fields_of, tags_of
 
 START = dt.datetime(2026, 4, 12, 8, 0, 0, 250_000, tzinfo=dt.UTC)
 NOWHERE = {"AWS_EC2_METADATA_DISABLED": "true", "GCE_METADATA_HOST": "127.0.0.1:9"}
@@ -213,3 +213,9 @@ def test_a_machine_of_sagemaker_is_named_below_its_job_and_an_unknown_one_by_its
     host = host_of({**NOWHERE, "HOSTNAME": "node-1"}, None, None, None, tmp_path)
     assert (host.resource_id, host.is_billed_name, host.provider_name) == ("node-1", False, None)
     assert host_of(NOWHERE, "i-1", "trn1.2xlarge", 1, tmp_path).accelerator_type == "trn1.2xlarge"
+
+
+def test_chips_may_be_parts_and_what_is_no_number_of_chips_is_none() -> None:
+    assert [chips_of(text) for text in ("16", "1e2", "0.5", "0.1428571428", "0")] == [16, 100, 0.5, 0.142857, 0]
+    nonsense = (None, "", "1e+30", "-1", "-0.5", "nan", "inf", "1e999", "0.0000001", "half", "1_0x", "1000000.5")
+    assert [chips_of(text) for text in nonsense] == [None] * len(nonsense)

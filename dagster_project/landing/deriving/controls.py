@@ -127,13 +127,15 @@ def _runs(_: str, rows: Rows) -> Controls:
 
 
 def _clusters(rows: Rows) -> dict[str, str]:
-    """Clusters of Slurm with the first month of their jobs; stg_training_runs__clusters is the same in SQL."""
+    """Clusters, as `system cluster`, with the first month of their jobs; stg_training_runs__clusters is the same in SQL."""
     named: dict[tuple[str, str], str] = {}
     begun: dict[tuple[str, str], str] = {}
     for recorded_id, alias, start, _, system, alias_system, _ in rows:
         record = system, recorded_id
-        if (alias_system or "").lower() == "slurm" and "/" in alias:
-            name = alias.rpartition("/")[0]
+        by = (alias_system or "").lower()
+        is_workload = by == "kubernetes" and system in ("kubernetes", "hyperpod") and alias.count("/") > 1
+        if is_workload or (by == "slurm" and "/" in alias):
+            name = f"{by} {alias.partition('/')[0] if is_workload else alias.rpartition('/')[0]}"
             named[record] = min(name, named.get(record, name))
         if start is not None:
             month = f"{start:%Y-%m}"

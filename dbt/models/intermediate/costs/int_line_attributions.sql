@@ -8,7 +8,9 @@ with recorded_runs as (
         records.record_system,
         records.recorded_id,
         records.record_run_id,
-        records.has_one_cluster
+        records.has_one_cluster,
+        records.has_one_workload_cluster,
+        records.is_numbered
     from {{ ref('int_recorded_months') }} as recorded
     inner join {{ ref('int_run_records') }} as records using (training_run_id)
     where not records.is_ambiguous and {{ in_build_months('recorded.usage_month') }}
@@ -28,10 +30,14 @@ other_names as (
             recorded_runs.usage_month,
             {{ normalised_run_id(replace_all('aliases.alias_id', '^.*/', '')) }} as name,
             recorded_runs.training_run_id,
-            not recorded_runs.has_one_cluster as is_unclear
+            not case
+                when aliases.alias_system = 'slurm' then recorded_runs.has_one_cluster else recorded_runs.has_one_workload_cluster
+            end as is_unclear
         from recorded_runs
         inner join {{ ref('stg_training_runs__aliases') }} as aliases using (record_system, recorded_id)
-        where aliases.alias_system = 'slurm'
+        where
+            aliases.alias_system = 'slurm'
+            or (aliases.alias_system = 'kubernetes' and {{ is_own_workload('recorded_runs') }})
     ) as names
     group by all
 ),

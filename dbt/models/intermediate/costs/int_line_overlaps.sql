@@ -59,24 +59,38 @@ held_slices as (
         slices.slice_from,
         {{ microseconds('slices.slice_from', 'slices.slice_to') }} as slice_us,
         charge_holdings.training_run_id,
-        sum(cast(coalesce(charge_holdings.held_chips, 1) as decimal(38, 0))) as run_chips,
-        max(cast(coalesce(charge_holdings.node_chips, 0) as decimal(38, 0))) as node_chips
+        cast(sum({{ millionths('coalesce(charge_holdings.held_chips, 1)') }}) as decimal(38, 0)) as run_parts,
+        max({{ millionths('coalesce(charge_holdings.node_chips, 0)') }}) as node_parts
     from slices
     inner join charge_holdings using (line_id)
     where charge_holdings.held_from <= slices.slice_from and charge_holdings.held_to >= slices.slice_to
     group by all
 ),
 
-shared_slices as (
+slice_parts as (
     select
         *,
         -- free chips beside a run are idle, and an oversubscribed node still adds up to one
         greatest(
-            max(node_chips) over (partition by line_id, slice_from),
-            cast(sum(run_chips) over (partition by line_id, slice_from) as decimal(38, 0)),
-            cast(1 as decimal(38, 0))
-        ) as chip_denominator
+            max(node_parts) over (partition by line_id, slice_from),
+            cast(sum(run_parts) over (partition by line_id, slice_from) as decimal(38, 0)),
+            cast(1000000 as decimal(38, 0))
+        ) as all_parts,
+        bool_and(run_parts % 1000000 = 0) over (partition by line_id, slice_from) as is_of_whole_chips
     from held_slices
+),
+
+-- in millionths of a chip where some run has a part of one
+shared_slices as (
+    select
+        line_id,
+        slice_from,
+        slice_us,
+        training_run_id,
+        case when is_of_whole_chips then {{ int_div('run_parts', 'cast(1000000 as decimal(38, 0))') }} else run_parts end as run_chips,
+        case when is_of_whole_chips then {{ int_div('all_parts', 'cast(1000000 as decimal(38, 0))') }} else all_parts end
+            as chip_denominator
+    from slice_parts
 ),
 
 -- at least what was billed, and what can be held of it

@@ -293,9 +293,12 @@ run_pools as (
         {{ span }},
         training_run_id,
         -- more chips promised than there are: the node by what was promised; else what a run still lacks of what all lack
-        case when times.is_oversubscribed then holders.run_chips else holders.run_chips - coalesce(own_use.chips, 0) end
-            as part_chips,
-        case when times.is_oversubscribed then times.span_chips else pools.chips end as all_chips,
+        case
+            when times.is_oversubscribed then {{ millionths('holders.run_chips') }}
+            else {{ millionths('holders.run_chips - coalesce(own_use.chips, 0)') }}
+        end as part,
+        case when times.is_oversubscribed then {{ millionths('times.span_chips') }} else {{ millionths('pools.chips') }} end as whole,
+        cast(pools.chips as bigint) as pool_chips,
         pools.time_us
         {%- for time in times.values() %},
         pools.{{ time }}
@@ -309,14 +312,15 @@ run_pools as (
 select
     {{ span }},
     training_run_id,
-    case when part_chips = all_chips then 1 else part_chips end as share_numerator,
-    case when part_chips = all_chips then 1 else all_chips end as share_denominator,
+    cast(case when part = whole then 1 else {{ int_div('part', share_unit('part', 'whole')) }} end as bigint) as share_numerator,
+    cast(case when part = whole then 1 else {{ int_div('whole', share_unit('part', 'whole')) }} end as bigint) as share_denominator,
+    case when part = whole then cast(1 as bigint) else pool_chips end as pool_chips,
     cast(sum(time_us) as decimal(38, 0)) as time_us
     {%- for time in times.values() %},
     cast(sum({{ time }}) as decimal(38, 0)) as {{ time }}
     {%- endfor %}
 from run_pools
-where part_chips > 0
+where part > 0
 group by all
 
 union all
@@ -324,8 +328,9 @@ union all
 select
     {{ span }},
     training_run_id,
-    1 as share_numerator,
-    1 as share_denominator,
+    cast(1 as bigint) as share_numerator,
+    cast(1 as bigint) as share_denominator,
+    cast(1 as bigint) as pool_chips,
     cast(sum(slice_us) as decimal(38, 0)) as time_us
     {%- for count, time in times.items() %},
     cast(sum(cast({{ count }} as decimal(19, 0)) * cast(slice_us as decimal(18, 0))) as decimal(38, 0)) as {{ time }}
@@ -338,8 +343,9 @@ union all
 select
     {{ span }},
     cast(null as string) as training_run_id,
-    1 as share_numerator,
-    1 as share_denominator,
+    cast(1 as bigint) as share_numerator,
+    cast(1 as bigint) as share_denominator,
+    cast(1 as bigint) as pool_chips,
     cast(sum(slice_us) as decimal(38, 0)) as time_us,
     cast(0 as decimal(38, 0)) as known_us,
     cast(sum(cast(free_used_ppm as decimal(19, 0)) * cast(slice_us as decimal(18, 0))) as decimal(38, 0)) as used_ppm_us,
@@ -351,3 +357,32 @@ select
 from slice_use
 where free_used_ppm > 0 or free_metered_chips > 0 or free_driven_chips > 0
 group by all
+
+union all
+
+-- of chips of which runs hold parts what is left of them is free
+select
+    {{ span }},
+    cast(null as string) as training_run_id,
+    cast(1 as bigint) as share_numerator,
+    cast(1 as bigint) as share_denominator,
+    cast(1 as bigint) as pool_chips,
+    cast(sum(pools.time_us) as decimal(38, 0)) as time_us,
+    cast(0 as decimal(38, 0)) as known_us,
+    {%- for time in ['used_ppm_us'] + power_times.values() | list %}
+    {%- if loop.index == 2 %}
+    cast(0 as decimal(38, 0)) as filled_us,
+    cast(0 as decimal(38, 0)) as filled_ppm_us,
+    {%- endif %}
+    {{ int_div(
+        'cast(sum(' ~ int_div('cast(pools.' ~ time ~ ' * free.free_parts as decimal(38, 0))', 'cast(pools.chips as decimal(38, 0))')
+        ~ ') as decimal(38, 0))', 'cast(1000000 as decimal(38, 0))'
+    ) }} as {{ time }}{{ ',' if not loop.last }}
+    {%- endfor %}
+from pools
+inner join (
+    select {{ span }}, {{ millionths('held_chips - span_chips') }} as free_parts from {{ ref('int_node_times') }}
+    where held_chips > span_chips
+) as free using ({{ span }})
+where pools.chips > 0
+group by {{ span }}

@@ -5,8 +5,8 @@ with held_machines as (
         usage_month,
         resource_id,
         min(accelerator_type) as accelerator_type,
-        cast(sum(cast(least(span_chips, node_chips) as decimal(19, 0)) * span_us) as decimal(38, 0)) as held_us,
-        cast(sum(cast(greatest(node_chips - span_chips, 0) as decimal(19, 0)) * span_us) as decimal(38, 0)) as free_us
+        {{ chip_time('least(span_chips, node_chips)', 'span_us') }} as held_us,
+        {{ chip_time('greatest(node_chips - span_chips, 0)', 'span_us') }} as free_us
     from (
         select
             usage_month,
@@ -75,18 +75,20 @@ free_nodes as (
     select
         usage_month,
         resource_id,
-        sum(cast(node_chips - held_chips as decimal(19, 0)) * span_us) as metered_us,
-        sum({{ int_div('cast(node_uw_us * (node_chips - held_chips) as decimal(38, 0))', 'node_chips') }}) as uw_us
+        {{ chip_time('free_chips', 'span_us') }} as metered_us,
+        sum({{ int_div(
+            'cast(node_uw_us * ' ~ millionths('free_chips') ~ ' as decimal(38, 0))', millionths('node_chips')
+        ) }}) as uw_us
     from (
         select
             usage_month,
             resource_id,
             node_chips,
-            held_chips,
+            node_chips - coalesce(span_chips, 0) as free_chips,
             cast(sum(node_uw_us) as decimal(38, 0)) as node_uw_us,
             sum(cast(span_to_us - span_from_us as decimal(18, 0))) as span_us
         from {{ ref('int_node_times') }}
-        where node_uw_us is not null and node_chips > held_chips
+        where node_uw_us is not null and node_chips > coalesce(span_chips, 0)
         group by all
     ) as metered_spans
     group by all
@@ -188,7 +190,7 @@ parts as (
         'machine|' || resource_id || '|' || cast(usage_month as string) as charge_id,
         training_run_id as part_id,
         cast(sum(
-            cast(coalesce(run_chips, 1) as decimal(19, 0)) * cast(span_to_us - span_from_us as decimal(18, 0))
+            cast({{ millionths('coalesce(run_chips, 1)') }} * cast(span_to_us - span_from_us as decimal(18, 0)) as decimal(38, 0))
         ) as decimal(38, 0)) as w
     from {{ ref('int_node_spans') }}
     -- a run without chips there holds none of the machine

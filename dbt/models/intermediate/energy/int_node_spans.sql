@@ -35,7 +35,8 @@ held_spans as (
         max(month_holdings.machine_chips) as machine_chips,
         max(month_holdings.node_chips) as node_chips,
         -- half a number of chips is not a number of chips
-        case when count(*) = count(month_holdings.held_chips) then cast(sum(month_holdings.held_chips) as bigint) end as run_chips
+        case when count(*) = count(month_holdings.held_chips) then cast(sum(month_holdings.held_chips) as decimal(18, 6)) end
+            as run_chips
     from slices
     inner join month_holdings using (usage_month, resource_id)
     where
@@ -55,8 +56,8 @@ select
     accelerator_type,
     machine_chips,
     -- a machine that only tags hold has the chips that they hold together
-    coalesce(node_chips, cast(sum(run_chips) over (partition by usage_month, resource_id, span_from_us) as bigint)) as node_chips,
+    coalesce(node_chips, cast(ceil(sum(run_chips) over (partition by usage_month, resource_id, span_from_us)) as bigint)) as node_chips,
     run_chips,
-    cast(sum(coalesce(run_chips, node_chips)) over (partition by usage_month, resource_id, span_from_us) as bigint) as span_chips,
+    cast(sum(coalesce(run_chips, node_chips)) over (partition by usage_month, resource_id, span_from_us) as decimal(18, 6)) as span_chips,
     cast(count(*) over (partition by usage_month, resource_id, span_from_us) as bigint) as holder_count
 from held_spans

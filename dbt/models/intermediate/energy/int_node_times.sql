@@ -68,7 +68,7 @@ times as (
         free_times.span_from_us,
         free_times.span_to_us,
         nodes.node_chips,
-        cast(0 as bigint) as span_chips,
+        cast(0 as decimal(18, 6)) as span_chips,
         cast(0 as bigint) as holder_count,
         nodes.accelerator_type
     from free_times
@@ -99,7 +99,8 @@ select
     metered_times.node_low_uw_us,
     metered_times.node_high_uw_us,
     coalesce(times.span_chips > times.node_chips, false) as is_oversubscribed,
-    coalesce(least(times.span_chips, times.node_chips), 0) as held_chips,
+    -- a chip of which runs hold parts is in use
+    cast(ceil(coalesce(least(times.span_chips, times.node_chips), 0)) as bigint) as held_chips,
     coalesce(types.accelerator_family = 'tpu', false) as is_tpu
 from times
 left join metered_times using (usage_month, resource_id, span_from_us)

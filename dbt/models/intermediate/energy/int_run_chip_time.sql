@@ -4,6 +4,7 @@
     'used_ppm_us', 'filled_us', 'filled_ppm_us', 'metered_us', 'metered_uw_us', 'metered_low_uw_us', 'metered_high_uw_us', 'driven_us',
     'driven_ppm_us', 'driven_low_ppm_us', 'driven_high_ppm_us', 'powered_ppm_us', 'power_alone_us',
 ] %}
+{%- set million = 'cast(1000000 as decimal(38, 0))' %}
 {%- set node = ['node_uw_us', 'node_low_uw_us', 'node_high_uw_us'] %}
 with unknown_ends as (
     select distinct usage_month, training_run_id from {{ ref('int_month_holdings') }}
@@ -20,6 +21,9 @@ spans as (
         times.node_chips,
         times.span_chips,
         times.is_oversubscribed and holders.run_chips is not null as has_part,
+        {{ millionths('holders.run_chips') }} as run_parts,
+        {{ millionths('times.span_chips') }} as span_parts,
+        {{ millionths('greatest(times.node_chips, times.span_chips)') }} as node_parts,
         times.node_uw_us,
         times.node_low_uw_us,
         times.node_high_uw_us,
@@ -36,9 +40,13 @@ shares as (
         {{ span }},
         training_run_id,
         -- more chips promised than the node has: each run has a part of the whole node
-        case when has_part then run_chips else 1 end as share_numerator,
-        case when has_part then span_chips else 1 end as share_denominator,
-        cast(case when has_part then node_chips else coalesce(run_chips, 0) end as decimal(19, 0)) * span_us as reserved_us,
+        cast(case when has_part then {{ int_div('run_parts', share_unit('run_parts', 'span_parts')) }} else 1 end as bigint)
+            as share_numerator,
+        cast(case when has_part then {{ int_div('span_parts', share_unit('run_parts', 'span_parts')) }} else 1 end as bigint)
+            as share_denominator,
+        cast(
+            case when has_part then node_chips else {{ int_div('coalesce(run_parts, 0)', million) }} end * span_us as decimal(38, 0)
+        ) as reserved_us,
         cast(0 as decimal(38, 0)) as observed_us,
         {%- for time in seen %}
         cast(0 as decimal(38, 0)) as {{ time }},
@@ -57,7 +65,7 @@ shares as (
         chip_use.share_denominator,
         case
             when spans.has_part or chip_use.share_denominator = 1 then 0
-            else cast(chip_use.share_denominator as decimal(19, 0)) * cast(chip_use.time_us as decimal(18, 0))
+            else cast(chip_use.pool_chips as decimal(19, 0)) * cast(chip_use.time_us as decimal(18, 0))
         end as reserved_us,
         chip_use.known_us as observed_us,
         {%- for time in seen %}
@@ -71,13 +79,41 @@ shares as (
 
     union all
 
-    -- the time of shared chips is counted with them
+    -- the part of a chip beside the run's whole chips
     select
         {{ span }},
         training_run_id,
-        1 as share_numerator,
-        1 as share_denominator,
-        -cast(chip_use.share_numerator as decimal(19, 0)) * cast(chip_use.time_us as decimal(18, 0)) as reserved_us,
+        cast(run_parts % 1000000 as bigint) as share_numerator,
+        cast(1000000 as bigint) as share_denominator,
+        span_us as reserved_us,
+        cast(0 as decimal(38, 0)) as observed_us,
+        {%- for time in seen %}
+        cast(0 as decimal(38, 0)) as {{ time }},
+        {%- endfor %}
+        {%- for energy in node %}
+        cast(0 as decimal(38, 0)) as {{ energy }}{{ ',' if not loop.last }}
+        {%- endfor %}
+    from spans
+    where not has_part and run_parts % 1000000 > 0
+
+    union all
+
+    -- the time of shared chips is counted with them: of whole chips, and of the part of one
+    {%- for of_whole_chips in [true, false] %}
+    select
+        {{ span }},
+        training_run_id,
+        cast({{ '1' if of_whole_chips else 'spans.run_parts % 1000000' }} as bigint) as share_numerator,
+        cast({{ '1' if of_whole_chips else '1000000' }} as bigint) as share_denominator,
+        -cast(
+            {%- if of_whole_chips %}
+            case
+                when chip_use.share_denominator > chip_use.pool_chips
+                    then {{ int_div('chip_use.share_numerator', '1000000') }}
+                else chip_use.share_numerator
+            end
+            {%- else %} 1{% endif %} as decimal(19, 0)
+        ) * cast(chip_use.time_us as decimal(18, 0)) as reserved_us,
         cast(0 as decimal(38, 0)) as observed_us,
         {%- for time in seen %}
         cast(0 as decimal(38, 0)) as {{ time }},
@@ -87,21 +123,25 @@ shares as (
         {%- endfor %}
     from {{ ref('int_chip_use') }} as chip_use
     inner join spans using ({{ span }}, training_run_id)
-    where not spans.has_part and chip_use.share_denominator > 1
+    where
+        not spans.has_part and chip_use.share_denominator > 1
+        {%- if not of_whole_chips %} and chip_use.share_denominator > chip_use.pool_chips and spans.run_parts % 1000000 > 0{% endif %}
 
     union all
+    {% endfor %}
 
     -- of what was read at the node a run has its chips' part; that of free chips is idle reserve
     select
         {{ span }},
         training_run_id,
-        case
-            when is_whole_machine or run_chips = greatest(node_chips, span_chips) then 1 else coalesce(run_chips, 0)
-        end as share_numerator,
-        case
-            when is_whole_machine or run_chips = greatest(node_chips, span_chips) then 1
-            else coalesce(greatest(node_chips, span_chips), 1)
-        end as share_denominator,
+        cast(case
+            when is_whole_machine or run_parts = node_parts then 1
+            else coalesce({{ int_div('run_parts', share_unit('run_parts', 'node_parts')) }}, 0)
+        end as bigint) as share_numerator,
+        cast(case
+            when is_whole_machine or run_parts = node_parts then 1
+            else coalesce({{ int_div('node_parts', share_unit('run_parts', 'node_parts')) }}, 1)
+        end as bigint) as share_denominator,
         cast(0 as decimal(38, 0)) as reserved_us,
         cast(0 as decimal(38, 0)) as observed_us,
         {%- for time in seen %}

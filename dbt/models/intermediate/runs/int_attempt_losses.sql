@@ -144,21 +144,17 @@ chip_times as (
         from_us,
         case
             when count(*) = count(held.held_chips)
-                then cast(sum(
-                    cast(held.held_chips as decimal(19, 0))
-                    * cast(greatest(
-                        held.held_to_us - greatest(coalesce(held.kept_us, from_us), held.held_from_us), 0
-                    ) as decimal(19, 0))
-                ) as decimal(38, 0))
+                then {{ chip_time(
+                    'held.held_chips',
+                    'cast(greatest(held.held_to_us - greatest(coalesce(held.kept_us, from_us), held.held_from_us), 0) as decimal(18, 0))'
+                ) }}
         end as lost_chip_us,
         case
             when count(*) = count(held.held_chips)
-                then cast(sum(
-                    cast(held.held_chips as decimal(19, 0))
-                    * cast(greatest(
-                        held.held_to_us - greatest(first_losses.broken_us, held.held_from_us), 0
-                    ) as decimal(19, 0))
-                ) as decimal(38, 0))
+                then {{ chip_time(
+                    'held.held_chips',
+                    'cast(greatest(held.held_to_us - greatest(first_losses.broken_us, held.held_from_us), 0) as decimal(18, 0))'
+                ) }}
         end as waiting_chip_us
     from held
     left join first_losses using (training_run_id, attempt_id, from_us)

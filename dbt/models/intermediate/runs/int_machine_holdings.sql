@@ -28,7 +28,7 @@ select
     cast(null as bigint) as recorded_chips,
     cast(1 as bigint) as node_count,
     least(types.chips_per_node, tagged.held_chips) as machine_chips,
-    tagged.held_chips,
+    cast(tagged.held_chips as decimal(18, 6)) as held_chips,
     tagged.held_from,
     tagged.held_to,
     -- what tags hold together is all that is known of a machine

@@ -58,7 +58,7 @@ inner_chips as (
         resource_id,
         training_run_id,
         slices.slice_from,
-        {{ whole_sum('inner_holdings.held_chips', 'bigint') }} as inner_chips,
+        {{ whole_sum('inner_holdings.held_chips', 'decimal(18, 6)') }} as inner_chips,
         count(*) > 0 as is_held_inside
     from slices
     inner join inner_holdings using (usage_month, resource_id, training_run_id)
@@ -74,7 +74,7 @@ left_over as (
         slices.slice_to,
         case
             when inner_chips.is_held_inside is null then outer_holdings.held_chips
-            else greatest(outer_holdings.held_chips - inner_chips.inner_chips, 0)
+            else cast(greatest(outer_holdings.held_chips - inner_chips.inner_chips, 0) as decimal(18, 6))
         end as left_chips,
         inner_chips.is_held_inside is not null as is_held_inside
     from outer_holdings
@@ -103,7 +103,7 @@ select
     {%- for column in columns %}
     {{ column }},
     {%- endfor %}
-    case when is_held_inside then left_chips else recorded_chips end as recorded_chips,
+    case when is_held_inside then cast(ceil(left_chips) as bigint) else recorded_chips end as recorded_chips,
     left_chips as held_chips,
     slice_from as held_from,
     slice_to as held_to

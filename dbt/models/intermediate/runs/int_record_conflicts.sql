@@ -48,7 +48,7 @@ nodes as (
         nodes.accelerator_type,
         types.chip_name,
         types.chip_name is not null and types.chips_per_node is null as is_chip,
-        coalesce(nodes.chips, types.chips_per_node) * nodes.node_count as held_chips,
+        cast(coalesce(nodes.chips, types.chips_per_node) * nodes.node_count as decimal(18, 6)) as held_chips,
         {{ kind }} as kind
     from {{ ref('int_recorded_nodes') }} as nodes
     left join {{ ref('accelerator_types') }} as types using (accelerator_type)
@@ -95,7 +95,7 @@ chip_levels as (
 ),
 
 chips as (
-    select training_run_id, kind, case when count(*) = count(chips) then cast(max(chips_held) as bigint) end as chip_count
+    select training_run_id, kind, case when count(*) = count(chips) then cast(max(chips_held) as decimal(18, 6)) end as chip_count
     from chip_levels
     group by all
 ),
@@ -134,7 +134,7 @@ statements as (
     from machine_counts
     union all
     select
-        training_run_id, kind, 'chips' as field, cast(chip_count as string) as value, null as compared, chip_count as number
+        training_run_id, kind, 'chips' as field, {{ chips_in_text('chip_count') }} as value, null as compared, null as number
     from chips
     union all
     select

@@ -42,13 +42,11 @@ holdings as (
     select
         *,
         -- a managed job's machines of several kinds share its one name, so their chips add up
-        case
+        cast(ceil(case
             when is_managed_job
-                then cast(sum(held_chips) over (
-                    partition by usage_month, training_run_id, resource_id, started_at, ended_at
-                ) as bigint)
+                then sum(held_chips) over (partition by usage_month, training_run_id, resource_id, started_at, ended_at)
             else held_chips
-        end as record_chips,
+        end) as bigint) as record_chips,
         chips_per_node * node_count as catalogue_chips
     from timed_holdings
 ),
@@ -76,6 +74,8 @@ sole_holders as (
         not bool_or(is_beside_another or is_managed_job or held_to is null)
         and bool_and(coalesce(accelerator_type in ('v5e', 'v6e'), false))
         and count(*) = count(recorded_chips)
+        -- a part of a chip is of a machine that others may have parts of
+        and bool_and(held_chips >= recorded_chips)
         and max(recorded_chips) between 1 and 8
 ),
 
@@ -100,7 +100,8 @@ select
     coalesce(inferred_chips, catalogue_chips) as type_chips,
     -- of a host under this name as many as its type has, unless the machine is smaller
     coalesce(case when inferred_chips < chips_per_node then inferred_chips end, chips_per_node, inferred_chips) as machine_chips,
-    case when recorded_chips is null then coalesce(inferred_chips, held_chips) else held_chips end as held_chips,
+    cast(case when recorded_chips is null then coalesce(inferred_chips, held_chips) else held_chips end as decimal(18, 6))
+        as held_chips,
     held_from,
     held_to,
     inferred_chips is not null as is_size_inferred,

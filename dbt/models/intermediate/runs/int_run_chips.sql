@@ -1,7 +1,20 @@
 with holdings as (
-    select training_run_id, accelerator_type, held_chips, started_at, ended_at from {{ ref('int_run_holdings') }}
+    select
+        training_run_id,
+        accelerator_type,
+        held_chips,
+        coalesce(recorded_chips * node_count, cast(held_chips as bigint)) as touched_chips,
+        started_at,
+        ended_at
+    from {{ ref('int_run_holdings') }}
     union all
-    select training_run_id, accelerator_type, held_chips, held_from as started_at, held_to as ended_at
+    select
+        training_run_id,
+        accelerator_type,
+        cast(held_chips as decimal(18, 6)) as held_chips,
+        held_chips as touched_chips,
+        held_from as started_at,
+        held_to as ended_at
     from {{ ref('int_tag_holdings') }}
 ),
 
@@ -18,29 +31,32 @@ held_types as (
 ),
 
 chip_events as (
-    select training_run_id, started_at as happened_at, held_chips as chips from holdings
+    select training_run_id, started_at as happened_at, held_chips, touched_chips from holdings
     union all
-    select training_run_id, ended_at as happened_at, -held_chips as chips from holdings
+    select training_run_id, ended_at as happened_at, -held_chips as held_chips, -touched_chips as touched_chips from holdings
 ),
 
 chip_levels as (
     select
         training_run_id,
         -- what ends at an instant is given back before what begins there
-        sum(chips)
-            over (partition by training_run_id order by happened_at, chips rows between unbounded preceding and current row)
-            as chips_held
+        {%- for chips in ['held_chips', 'touched_chips'] %}
+        sum({{ chips }}) over (
+            partition by training_run_id order by happened_at, {{ chips }} rows between unbounded preceding and current row
+        ) as {{ chips }}{{ ',' if not loop.last }}
+        {%- endfor %}
     from chip_events
 ),
 
 chip_counts as (
-    select training_run_id, max(chips_held) as chip_count
+    select training_run_id, max(touched_chips) as chip_count, max(held_chips) as chip_equivalents
     from chip_levels
     group by all
 )
 
 select
     held_types.*,
-    case when held_types.is_chips_known then cast(chip_counts.chip_count as bigint) end as chip_count
+    case when held_types.is_chips_known then cast(chip_counts.chip_count as bigint) end as chip_count,
+    case when held_types.is_chips_known then cast(chip_counts.chip_equivalents as decimal(38, 9)) end as chip_equivalents
 from held_types
 left join chip_counts using (training_run_id)

@@ -21,6 +21,46 @@ held_times as (
     group by all
 ),
 
+-- what runs claim of a machine at one time; of a pool and a cluster it is not known how large it is
+claims as (
+    select
+        slices.usage_month,
+        slices.resource_id,
+        slices.slice_from,
+        holdings.training_run_id,
+        holdings.is_ambiguous,
+        holdings.held_chips,
+        holdings.node_chips
+    from {{ ref('int_held_slices') }} as slices
+    inner join {{ ref('int_month_holdings') }} as holdings using (usage_month, resource_id)
+    where
+        {{ instant_us('holdings.held_from') }} <= slices.slice_from
+        and {{ instant_us('holdings.held_to') }} >= slices.slice_to
+        and not holdings.is_managed_job
+        and (holdings.is_size_inferred or not {{ matches('slices.resource_id', '(^|/)(clusters|nodePools|reservations)/') }})
+        and {{ in_build_months('slices.usage_month') }}
+),
+
+claimed as (
+    select usage_month, resource_id, slice_from, cast(sum(held_chips) as decimal(18, 6)) as claimed_chips, max(node_chips) as node_chips
+    from claims
+    group by all
+    having sum(held_chips) > max(node_chips)
+),
+
+oversubscribed as (
+    select
+        usage_month,
+        resource_id,
+        claims.training_run_id,
+        max(claimed.claimed_chips) as claimed_chips,
+        max(claimed.node_chips) as node_chips
+    from claims
+    inner join claimed using (usage_month, resource_id, slice_from)
+    where not claims.is_ambiguous
+    group by usage_month, resource_id, claims.training_run_id
+),
+
 twins as (
     select distinct
         usage_month,
@@ -116,6 +156,20 @@ select distinct
     'none of them' as chosen
 from places_of_twins
 inner join holdings using (usage_month, resource_id)
+
+union all
+
+-- runs together claim more chips than their machine has: each has its part of the machine by what it claims
+select
+    usage_month,
+    training_run_id,
+    'chips' as field,
+    'run records of ' || resource_id || ' in ' || substr(cast(usage_month as string), 1, 7) as source_a,
+    {{ chips_in_text('claimed_chips') }} as value_a,
+    'its size' as source_b,
+    cast(node_chips as string) as value_b,
+    cast(node_chips as string) as chosen
+from oversubscribed
 
 union all
 

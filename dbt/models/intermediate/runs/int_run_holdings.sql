@@ -10,12 +10,13 @@ select distinct
     nodes.is_managed_job,
     nodes.resource_id,
     accelerator_type,
-    nodes.chips as recorded_chips,
+    -- of a part of a chip the chip that it is of
+    cast(ceil(nodes.chips) as bigint) as recorded_chips,
     nodes.node_count,
     -- a managed job has its machines to itself, and its record states how large they are
-    coalesce(case when nodes.is_managed_job then nodes.chips end, types.chips_per_node) as chips_per_node,
+    coalesce(case when nodes.is_managed_job then cast(ceil(nodes.chips) as bigint) end, types.chips_per_node) as chips_per_node,
     -- null chips: the whole node
-    coalesce(nodes.chips, types.chips_per_node) * nodes.node_count as held_chips,
+    cast(coalesce(nodes.chips, types.chips_per_node) * nodes.node_count as decimal(18, 6)) as held_chips,
     nodes.started_at,
     nodes.ended_at
 from {{ ref('int_recorded_nodes') }} as nodes

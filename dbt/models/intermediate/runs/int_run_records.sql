@@ -21,6 +21,7 @@ records as (
         names.run_name,
         names.spelling,
         names.has_one_cluster,
+        names.has_one_workload_cluster,
         names.is_numbered,
         names.is_number_unclear,
         -- row 2 before row 10, also as text
@@ -37,14 +38,15 @@ ids as (
 ),
 
 -- names under which a record may be meant. Of a workload in Kubernetes its namespace and name, or the name alone; a record of
--- our own may put the cluster before them. The number of a job of Slurm is a name while one cluster is known. A pipeline has
--- several runs: the value of its label is no run's name
+-- our own may put the cluster before them. Without its cluster the number of a job of Slurm, or the name of a workload, is a name
+-- while one cluster is known. A pipeline has several runs: the value of its label is no run's name
 aliases as (
     select distinct
         record_system,
         run_name,
         ids.id_rank,
         names.has_one_cluster,
+        names.has_one_workload_cluster,
         aliases.alias_system,
         aliases.alias_id
     from {{ ref('stg_training_runs__aliases') }} as aliases
@@ -53,6 +55,7 @@ aliases as (
     where
         (aliases.alias_system <> 'vertex' or aliases.alias_id like '%/customJobs/%')
         and (aliases.alias_system <> 'slurm' or aliases.alias_id like '%/%' or names.has_one_cluster)
+        and (aliases.alias_system <> 'kubernetes' or aliases.alias_id like '%/%/%' or names.has_one_workload_cluster)
 ),
 
 names as (
@@ -67,7 +70,9 @@ names as (
         alias_system,
         {{ replace_all('alias_id', '^.*/', '') }} as alias_id
     from aliases
-    where (alias_system = 'kubernetes' and record_system <> 'run_json') or (alias_system = 'slurm' and has_one_cluster)
+    where
+        (alias_system = 'kubernetes' and record_system <> 'run_json' and has_one_workload_cluster)
+        or (alias_system = 'slurm' and has_one_cluster)
     {%- for prefix in ['^[^/]*/', '^[^/]*/[^/]*/'] %}
 
     union
@@ -79,7 +84,10 @@ names as (
         alias_system,
         {{ replace_all('alias_id', prefix, '') }} as alias_id
     from aliases
-    where alias_system = 'kubernetes' and record_system = 'run_json' and alias_id like '%/%/{{ '%' if loop.first else '%/%' }}'
+    where
+        alias_system = 'kubernetes'
+        and alias_id like '%/%/{{ '%' if loop.first else '%/%' }}'
+        and (has_one_workload_cluster or alias_id like '%/%/%/{{ '%' if loop.first else '%/%' }}')
     {%- endfor %}
 ),
 

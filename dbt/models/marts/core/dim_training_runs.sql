@@ -140,7 +140,7 @@ select
             then records.final_value >= records.target_value
     end as is_target_reached,
     records.parent_run_id,
-    cast(held_types.chip_count as decimal(38, 9)) as chip_equivalents
+    held_types.chip_equivalents
 from run_ids
 left join records using (training_run_id)
 left join {{ ref('int_run_progress') }} as progress using (training_run_id)

@@ -27,9 +27,7 @@ chip_times as (
         training_run_id,
         case
             when count(*) = count(held_chips) and bool_and(ended_at < timestamp '9999-01-01 00:00:00')
-                then cast(sum(
-                    cast(held_chips as decimal(19, 0)) * cast({{ microseconds('started_at', 'ended_at') }} as decimal(19, 0))
-                ) as decimal(38, 0))
+                then {{ chip_time('held_chips', microseconds('started_at', 'ended_at')) }}
         end as chip_us
     from {{ ref('int_run_holdings') }}
     where not is_ambiguous
@@ -59,6 +57,11 @@ runs as (
         held.held_us,
         chip_times.chip_us,
         coalesce(progress.devices_per_chip, 1) as devices_per_chip,
+        -- a device of which the run has a part does that part of its operations
+        case
+            when dim.chip_equivalents < dim.chip_count then cast(dim.chip_equivalents as double) / cast(dim.chip_count as double)
+            else 1e0
+        end as part_of_chip,
         -- operations of a chip in a second, in the format it computed in; where no log names one, in bf16
         case coalesce(progress.arithmetic, 'bf16')
             when 'bf16' then cast(types.peak_bf16_tflops as double) * 1e12
@@ -78,7 +81,7 @@ rates as (
         case
             when is_multi_accelerator or peak_flops is null then null
             when timed_seconds > 0
-                then cast(timed_flops as double) / (cast(timed_seconds as double) * peak_flops / devices_per_chip)
+                then cast(timed_flops as double) / (cast(timed_seconds as double) * peak_flops * part_of_chip / devices_per_chip)
             when chip_us > 0 and model_flops > 0 then model_flops / (cast(chip_us as double) / 1e6 * peak_flops)
         end as mfu,
         case when held_us > 0 and timed_steps > 0 then cast(useful_us as double) / cast(held_us as double) end as goodput

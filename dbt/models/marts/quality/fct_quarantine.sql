@@ -167,7 +167,7 @@ select
     recorded_id as value,
     'ambiguous_run_id' as reason,
     case
-        when is_number_unclear then 'several clusters of Slurm count jobs; give the cluster, as in cluster/' || recorded_id
+        when is_number_unclear then 'several clusters have jobs of such names; give the cluster, as in cluster/' || recorded_id
         else 'another record normalises to ' || training_run_id || ' as well; rename one'
     end || ', until then their rows stay residual' as remedy
 from {{ ref('int_run_records') }}
@@ -182,15 +182,23 @@ select
     'aliases' as column_name,
     aliases.alias_id as value,
     'ambiguous_run_id' as reason,
-    'several clusters of Slurm count jobs; give the cluster, as in cluster/' || aliases.alias_id
+    'several clusters have jobs of such names; give the cluster, as in cluster/' || aliases.alias_id
     || ', until then the job is a run of its own' as remedy
 from {{ ref('int_run_records') }} as records
 inner join {{ ref('stg_training_runs__aliases') }} as aliases using (record_system, recorded_id)
 where
-    aliases.alias_system = 'slurm'
-    and aliases.alias_id not like '%/%'
-    and aliases.alias_id <> recorded_id
-    and not records.has_one_cluster
+    (
+        aliases.alias_system = 'slurm'
+        and aliases.alias_id not like '%/%'
+        and aliases.alias_id <> recorded_id
+        and not records.has_one_cluster
+    )
+    or (
+        aliases.alias_system = 'kubernetes'
+        and aliases.alias_id not like '%/%/%'
+        and record_system = 'run_json'
+        and not records.has_one_workload_cluster
+    )
 
 union all
 

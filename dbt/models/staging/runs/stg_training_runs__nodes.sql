@@ -7,7 +7,7 @@ select
     attempt_id,
     resource_id,
     accelerator_type,
-    chips,
+    cast({{ to_exact('chips', 6) }} as decimal(18, 6)) as chips,
     coalesce(node_count, 1) as node_count,
     started_at,
     ended_at
