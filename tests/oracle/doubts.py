@@ -37,14 +37,18 @@ def _bands() -> dict[str, Band]:
     limit = {row["doubt"]: Fraction(row["value"]) for row in seed_rows("power_doubts")}
     power = {row["accelerator_type"]: row for row in seed_rows("accelerator_power")}
     hosts = {row["accelerator_type"]: row for row in seed_rows("host_power")}
+    family_of = {row["accelerator_type"]: row["accelerator_family"] for row in seed_rows("accelerator_types")}
     found, families = {}, defaultdict(list)
     sizes: dict[str, int] = defaultdict(int)
     for row in seed_rows("accelerator_types"):
         sizes[row["accelerator_family"]] = max(sizes[row["accelerator_family"]], int(row["chips_per_node"] or 0))
     for row in seed_rows("accelerator_types"):
         name, family = row["accelerator_type"], row["accelerator_family"]
-        idle, full = (Fraction(power[name][f"chip_power_{end}"]) for end in ("idle_w_low", "max_w_high"))
-        host = Fraction(hosts[name]["host_power_w_high"]) / int(hosts[name]["chips_per_node"])
+        # a type without published watts has the widest of its family
+        alike = {name} & power.keys() or {other for other in power if family_of[other] == family}
+        idle = min(Fraction(power[other]["chip_power_idle_w_low"]) for other in alike)
+        full = max(Fraction(power[other]["chip_power_max_w_high"]) for other in alike)
+        host = max(Fraction(hosts[other]["host_power_w_high"]) / int(hosts[other]["chips_per_node"]) for other in alike)
         size = int(row["chips_per_node"] or 0)
         found[name] = Band(
             (limit["chip_least_share_of_idle"] * idle, limit["chip_most_share_of_full"] * full),
