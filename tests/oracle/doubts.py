@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
+from functools import cache
 from itertools import pairwise
 
 from .months import bounds, month_of
@@ -32,6 +33,7 @@ class Band:
         return self.per_chip[0] * fewest, self.per_chip[1] * max(self.chips[1], stated or 0)
 
 
+@cache
 def _bands() -> dict[str, Band]:
     """By type, by family, and of everything under ''."""
     limit = {row["doubt"]: Fraction(row["value"]) for row in seed_rows("power_doubts")}
@@ -63,6 +65,17 @@ def _bands() -> dict[str, Band]:
 def _widest(bands: list[Band]) -> Band:
     ends = [[getattr(band, name) for band in bands] for name in ("chip", "per_chip", "chips")]
     return Band(*((min(low for low, _ in pairs), max(high for _, high in pairs)) for pairs in ends))
+
+
+def band_of(name: str | None) -> Band:
+    """That of a type, else of its family, else of everything."""
+    bands = _bands()
+    return bands.get(name or "") or bands.get(_family(name or "")) or bands[""]
+
+
+def beyond_nodes() -> Fraction:
+    """How much more than a machine what is stated of IT or of a facility may be."""
+    return next(Fraction(row["value"]) for row in seed_rows("power_doubts") if row["doubt"] == "beyond_node_most_share")
 
 
 def _family(name: str) -> str:
