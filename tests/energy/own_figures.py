@@ -53,7 +53,7 @@ def studies(line: Line) -> None:
         ("llama-3-1", "27510000", "414", 65_500, 600),
         ("llama-3-1-405b", "21588000", "413.7", 51_400, 600),
     ):
-        line.run(name, "AWS", (f"cluster-{name}", "a-type-without-a-row", chips, START, START + hours * HOUR))
+        line.run(name, "AWS", (f"cluster-{name}", "v100", chips, START, START + hours * HOUR))
         figure(line, "measured_energy", name, kilowatt_hours, "kWh", basis="facility", valid_from="2026-07-01", source=name)
         figure(line, "factor", "*", factor, FACTOR, run=name, source=name)
 
