@@ -81,7 +81,8 @@ implausible_figures as (
         source_object,
         row_number,
         unit,
-        'each chip of ' || training_run_id || case when basis = 'chip' then '' else ' with its part of the machine' end as drawn_by,
+        'each chip of ' || training_run_id
+        || case when basis = 'chip' then '' else ' with its part of the machine' end as drawn_by,
         mean_uw,
         band_least_uw,
         band_most_uw
