@@ -209,9 +209,10 @@ class Draw:
             {"kind": "factor", "key": self.own.choice(regions), "value": 287.125, "unit": "gCO2e/kWh"},
             {"kind": "factor", "key": "*", "value": 0.41, "unit": "tCO2e/MWh", "training_run_id": self.own.choice(run_ids),
              "valid_to": "2026-05-01"},
-            energy | {"key": one, "value": self._drawable_wh(records, one, month) / 1000, "unit": "kWh", "valid_from": f"{month}-01"},
-            energy | {"key": other, "value": self._drawable_wh(records, other, at, min(places[other, at])), "unit": "Wh", "valid_from": f"{at}-01",
-                      "basis": self.own.choice(bases), "region_id": min(places[other, at])},
+            energy | {"key": one, "value": self._drawable_wh(records, one, month) / 1000, "unit": "kWh",
+                      "valid_from": f"{month}-01"},
+            energy | {"key": other, "value": self._drawable_wh(records, other, at, min(places[other, at])), "unit": "Wh",
+                      "valid_from": f"{at}-01", "basis": self.own.choice(bases), "region_id": min(places[other, at])},
         ]  # fmt: skip
 
     def holdings(self, nodes: Iterable[str]) -> list[tuple]:
