@@ -18,7 +18,7 @@ from connectors.formats.tpu_names import tpu_type_of
 AWS_FAMILIES = "trn|inf|p[0-9]|g[0-9]|dl"
 _AWS = re.compile(rf"(?:{AWS_FAMILIES})[0-9a-z-]*\.[0-9a-z-]+", re.I)
 # of Google Cloud. A machine type keeps its size, because the size is how many GPUs it has: a3-highgpu-8g. The ending of
-# a4-highgpu-8g-lowmem is about disks or memory, and the GPUs are the same
+# a4-highgpu-8g-lowmem is about disks or memory, that of a4x-maxgpu-4g-metal about the hypervisor, and the GPUs are the same
 _GPU_MACHINE = re.compile(r"([a-z]\d{1,2}[a-z]?-[a-z]+gpu-\d{1,3}g)(-[a-z]+)?")
 # NVIDIA_H100_80GB of Vertex AI is nvidia-h100-80gb of Compute Engine and of GKE's node label
 _GPU = re.compile(r"nvidia(-[a-z0-9]+)+")
@@ -29,12 +29,16 @@ _GOOGLES = {
     "nvidia-h100-mega-80gb",
     "nvidia-h200-141gb",
     "nvidia-b200",
+    "nvidia-gb200",
+    "nvidia-gb300",
+    "nvidia-rtx-pro-6000",
 }
 # a chip as schedulers and drivers write it: h100, gpu:h100, nvidia_h100_80gb_hbm3, A100-SXM4-40GB, trainium2. On a PCIe card the
 # same chip draws less: that name means itself
 _CHIP = re.compile(
     r"(?:gres/)?(?:(?:gpu|neuron|neuron-?device)[:-])?(?:nvidia-)?"
-    r"(?:(a100|h100|h200|b200|l40s|l4|a10g)(?:-(?:sxm\d?|\d{2,3}gb|hbm\d?e?))*|(trainium|inferentia)(\d?))"
+    r"(?:(a100|h100|h200|g?b[23]00|l40s|l4|a10g)(?:-(?:sxm\d?|ac|\d{2,3}gb|hbm\d?e?))*|(trainium|inferentia)(\d?)|"
+    r"(rtx-pro-6000)(?:-blackwell-server-edition)?)"
 )
 _NEURON = {"trainium": "trn", "inferentia": "inf"}
 
@@ -59,8 +63,8 @@ def gpu_machine_of(name: str | None) -> str | None:
 
 def _chip_type_of(name: str) -> str | None:
     """The type that the name of a chip or of Google's GPUs means: the machine type, else the accelerator's own name."""
-    spelled = re.sub(r"[_ ]+", "-", name.strip().lower())
-    if spelled not in _GOOGLES and (match := _CHIP.fullmatch(spelled)):
-        return match[1] or f"{_NEURON[match[2]]}{match[3] or 1}"
     spelled = name.strip().lower().replace("_", "-")
+    # NVIDIA's driver writes spaces where Google writes hyphens
+    if spelled not in _GOOGLES and (match := _CHIP.fullmatch(re.sub(r"[- ]+", "-", spelled))):
+        return match[1] or match[4] or f"{_NEURON[match[2]]}{match[3] or 1}"
     return gpu_machine_of(spelled) or (spelled if _GPU.fullmatch(spelled) else None)

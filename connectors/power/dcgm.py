@@ -17,13 +17,14 @@ from typing import Any, NamedTuple
 
 from connectors.formats.otlp_json import ResourceMetrics
 from connectors.formats.text_lines import TextFile
-from connectors.power.devices import Gpu, OneScrape, OwnerLabels, energy_of, number_of, reading_of, use_of
+from connectors.power.devices import Gpu, OneScrape, OwnerLabels, energy_of, limit_of, number_of, reading_of, use_of
 from connectors.power.readings import Reading, watts_of
 from connectors.telemetry.exporters import checked_time, exported, first_label, scraped
 from connectors.telemetry.samples import KeyFacts, Problems, SampleError
 
 _POWER = ("power_w", watts_of)
 _ENERGY = ("energy_mj", energy_of)
+_LIMIT = ("limit_mw", limit_of)
 _PERCENT = ("use", partial(use_of, full=100.0))
 _RATIO = ("use", partial(use_of, full=1.0))
 _JOULES = ("energy_mj", lambda value: energy_of(value * 1000))
@@ -36,6 +37,9 @@ METRICS: dict[str, tuple[str, Callable[[float], float | None]]] = {
     "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION": _ENERGY,
     "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION_total": _ENERGY,  # as OpenMetrics names a counter
     "dcgm_total_energy_consumption": _ENERGY,
+    "DCGM_FI_DEV_POWER_MGMT_LIMIT": _LIMIT,
+    "DCGM_FI_DEV_ENFORCED_POWER_LIMIT": _LIMIT,
+    "dcgm_power_management_limit": _LIMIT,
     "DCGM_FI_DEV_GPU_UTIL": _PERCENT,
     "dcgm_gpu_utilization": _PERCENT,
     "DCGM_FI_PROF_GR_ENGINE_ACTIVE": _RATIO,
@@ -114,7 +118,7 @@ def exported_readings(documents: list[ResourceMetrics], number: int, facts: KeyF
 def _readings(cells: _Cells, count: int) -> Iterator[Reading]:
     for gpu, time in [*islice(cells, count)]:
         line, figures = cells.pop((gpu, time))
-        yield reading_of(gpu, line, time, "dcgm", *map(figures.get, ("power_w", "use", "energy_mj")))
+        yield reading_of(gpu, line, time, "dcgm", *map(figures.get, ("power_w", "use", "energy_mj", "limit_mw")))
 
 
 def _add(figures: dict[str, Any], series: Series, value: float) -> None:

@@ -15,7 +15,7 @@ from connectors.formats.accelerators import accelerator_type_of
 from connectors.formats.prometheus_text import PrometheusPoint
 from connectors.formats.schema import Column
 from connectors.formats.text_lines import TextFile
-from connectors.power.readings import MEASURED, POWER, Owner, Reading, document_hash_of, reader_of
+from connectors.power.readings import MEASURED, MOST_WATTS, POWER, Owner, Reading, document_hash_of, reader_of
 from connectors.telemetry.converting import Reader
 from connectors.telemetry.exporters import RUNS, first_label
 from connectors.telemetry.regions import region_of
@@ -85,14 +85,22 @@ class Gpu(NamedTuple):
 
 
 def reading_of(
-    gpu: Gpu, line: int, time: int, meter: str, power_w: float | None, use: float | None, energy_mj: int | None = None
+    gpu: Gpu,
+    line: int,
+    time: int,
+    meter: str,
+    power_w: float | None,
+    use: float | None,
+    energy_mj: int | None = None,
+    limit_mw: int | None = None,
 ) -> Reading:
     """One row of a GPU; copies of an observation have one hash, in whichever file they came."""
     owner, number, uuid = gpu
-    digest = document_hash_of(meter, owner.host_id, owner.run_key, number, uuid, time, power_w, use, energy_mj)
+    observed = (power_w, use, energy_mj) if limit_mw is None else (power_w, use, energy_mj, limit_mw)
+    digest = document_hash_of(meter, owner.host_id, owner.run_key, number, uuid, time, *observed)
     evidence = POWER if use is None else MEASURED
     place = (digest, line, *owner, number, None, time, meter)
-    return Reading(*place, power_w, None, use, evidence, device_uuid=uuid, energy_mj=energy_mj)
+    return Reading(*place, power_w, None, use, evidence, device_uuid=uuid, energy_mj=energy_mj, power_limit_mw=limit_mw)
 
 
 def energy_of(value: float | None) -> int | None:
@@ -102,6 +110,11 @@ def energy_of(value: float | None) -> int | None:
     if value < 0:
         raise SampleError("wrong_power", "energy_mj", "Deliver the counter of millijoules as the driver gives it.")
     return int(value)
+
+
+def limit_of(watts: float | None) -> int | None:
+    """A limit to which a GPU's power is held, in milliwatts; a limit of no watts is none."""
+    return None if not watts or watts != watts or not 0 < watts < MOST_WATTS else round(watts * 1000)
 
 
 def device_reader(read: Callable[[TextFile, KeyFacts, Problems], Iterator[Reading]], columns: tuple[Column, ...]) -> Reader:

@@ -16,7 +16,7 @@ from connectors.formats.schema import BigInt, Text, optional
 from connectors.formats.text_lines import TextFile
 from connectors.layouts.single_files import packed
 from connectors.power.dcgm import dcgm_readings, exported_readings
-from connectors.power.devices import Gpu, device_reader, energy_of, owner_of, reading_of, use_of
+from connectors.power.devices import Gpu, device_reader, energy_of, limit_of, owner_of, reading_of, use_of
 from connectors.power.nvidia_smi import nvidia_smi_readings
 from connectors.power.readings import Reading, schema_of, watts_of
 from connectors.telemetry.converting import find_and_convert
@@ -28,6 +28,7 @@ SCHEMA = schema_of(
     KIND,
     *optional("device_uuid", Text),  # whose counter it is: a GPU that is exchanged starts another
     *optional("energy_mj", BigInt),  # millijoules since the driver was loaded
+    *optional("power_limit_mw", BigInt),  # to which the driver holds the GPU's power then
     energy_mj=0,
 )
 
@@ -45,6 +46,7 @@ class NvmlGpu(msgspec.Struct, gc=False):
     uuid: str | None = None
     power_w: float | None = None
     energy_mj: int | None = None
+    power_limit_w: float | None = None
     utilization_percent: float | None = None
 
 
@@ -98,7 +100,7 @@ def _nvml_readings(line: Line, number: int, facts: KeyFacts, problems: Problems)
                 raise SampleError("missing_device", "gpus.index", _REMEDY)
             gpu = Gpu(owner, one.index, one.uuid or None)
             figures = watts_of(one.power_w), use_of(one.utilization_percent, 100.0), energy_of(one.energy_mj)
-            yield reading_of(gpu, number, time, "nvml", *figures)
+            yield reading_of(gpu, number, time, "nvml", *figures, limit_of(one.power_limit_w))
 
 
 def mlflow_readings(line: Line, number: int, facts: KeyFacts, problems: Problems) -> Iterator[Reading]:

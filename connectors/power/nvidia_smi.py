@@ -13,12 +13,13 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from connectors.formats.text_lines import TextFile
-from connectors.power.devices import Gpu, number_of, owner_of, reading_of, use_of
+from connectors.power.devices import Gpu, limit_of, number_of, owner_of, reading_of, use_of
 from connectors.power.readings import Owner, Reading, watts_of
 from connectors.telemetry.samples import KeyFacts, Problems, SampleError, micros_of
 from connectors.times import zone_named
 
 _QUERY = ("timestamp", "index", "uuid", "name", "power.draw", "utilization.gpu", "driver_version")  # of our docs page
+_LIMITS = ("enforced.power.limit", "power.limit")  # what holds, of all limits the least, is worth more than what was set
 _POWERS = ("power.draw.average", "power.draw", "power.draw.instant")  # the mean of a second is worth more than a moment
 _NAMED = re.compile(r"([a-z0-9_.]+)(?: \[([^\]]*)\])?", re.ASCII)
 _NUMBER = re.compile(r"([+-]?\d{1,12}(?:\.\d{1,9})?)(?: ([A-Za-z%]+))?", re.ASCII)
@@ -79,10 +80,12 @@ def _reading(cells: Mapping[str, str], form: _Form, owner: Owner, zone: tzinfo, 
         raise SampleError("missing_device", "index", _ASK)
     powers = (_number(cells.get(name, ""), form.units.get(name), "W", name) for name in _POWERS)
     power = next((watts for watts in powers if watts is not None), None)
+    limits = (_number(cells.get(name, ""), form.units.get(name), "W", name) for name in _LIMITS)
+    limit = next((watts for watts in limits if watts is not None), None)
     use = _number(cells.get("utilization.gpu", ""), form.units.get("utilization.gpu"), "%", "utilization.gpu")
     uuid = cells.get("uuid") or cells.get("gpu_uuid") or ""
     gpu = Gpu(owner, index, None if _UNKNOWN.fullmatch(uuid) else uuid)
-    return reading_of(gpu, number, time, "nvml", watts_of(power), use_of(use, 100.0))
+    return reading_of(gpu, number, time, "nvml", watts_of(power), use_of(use, 100.0), None, limit_of(limit))
 
 
 def _number(text: str, stated: str | None, unit: str, column: str) -> float | None:

@@ -20,6 +20,7 @@ import msgspec
 from connectors.errors import ExportContentError, Place
 from connectors.formats.costs import spend
 from connectors.formats.prometheus_json import Document, Series
+from connectors.formats.schema import BigInt, optional
 from connectors.formats.text_lines import TextFile
 from connectors.layouts.single_files import packed
 from connectors.power.promql import (
@@ -28,6 +29,7 @@ from connectors.power.promql import (
     CORE,
     COUNTER,
     HARDWARE,
+    LIMIT,
     POWER,
     QUESTIONS,
     SHARE,
@@ -38,7 +40,7 @@ from connectors.power.promql import (
     labels_as_read,
     metric_of,
 )
-from connectors.power.readings import COLUMNS, MEASURED, MOST_WATTS, Owner, schema_of
+from connectors.power.readings import MEASURED, MOST_WATTS, Owner, schema_of
 from connectors.power.readings import POWER as POWER_ALONE
 from connectors.telemetry.converting import Group, Reader, find_and_convert
 from connectors.telemetry.samples import KeyFacts, Problems, SampleError, decode_json, documents_of, is_recorded
@@ -46,7 +48,7 @@ from connectors.telemetry.samples import KeyFacts, Problems, SampleError, decode
 __all__ = ["KIND", "QUESTIONS", "SCHEMA", "convert", "find_deliveries"]
 
 KIND = "prometheus"
-SCHEMA = schema_of(KIND)
+SCHEMA = schema_of(KIND, *optional("power_limit_mw", BigInt))  # to which the driver holds a GPU's power in the step
 
 _LINES = packed(".jsonl", ".ndjson")
 _REMEDY = "Save answers of /api/v1/query_range as the server gives them."
@@ -58,7 +60,10 @@ _LONGEST = 3600  # seconds of a step
 _MICROS = 1_000_000
 _DECODER = msgspec.json.Decoder(Document)
 _SHARED = ("line_number", *Owner._fields, "device_index", "boundary", "component", "meter", "is_idle_by_absence", "is_sampled")
-_OWN = ("document_hash", "sample_start", "sample_end", "power_w", "power_ratio", "utilisation_ratio", "evidence")
+_OWN = (
+    *("document_hash", "sample_start", "sample_end", "power_w", "power_ratio", "utilisation_ratio", "evidence"),
+    "power_limit_mw",
+)
 _Steps = dict[int, float | None]  # by the instant at which a step ends, in microseconds
 
 
@@ -239,16 +244,17 @@ def _rows(device: Device, figures: dict[str, _Steps], step: int) -> list[tuple[A
     """A row for each step in which the device has a figure."""
     counted, gauges = figures.get(COUNTER, {}), figures.get(POWER, {})
     uses, shares = figures.get(USE) or figures.get(ALIVE, {}), figures.get(SHARE, {})
+    limits = figures.get(LIMIT, {})
     digest = _digest(device)
     rows = []
-    for end in dict.fromkeys((*counted, *gauges, *uses, *shares)):
+    for end in dict.fromkeys((*counted, *gauges, *uses, *shares, *limits)):
         # the mean by the counter has more than what was drawn at some moments
         watts = gauges.get(end) if (exact := counted.get(end)) is None else exact
         use, share = uses.get(end), shares.get(end)
         evidence = "presence" if device.is_alive_only else POWER_ALONE if use is None else MEASURED
         ratio = 0.0 if device.is_alive_only else use
         last = end - device.delay
-        rows.append((f"{digest}{last:x}", last - step, last, watts, share, ratio, evidence))
+        rows.append((f"{digest}{last:x}", last - step, last, watts, share, ratio, evidence, limits.get(end)))
     return rows
 
 
@@ -269,4 +275,4 @@ def _micros(seconds: float) -> int:
     return round(seconds * _MICROS)
 
 
-find_deliveries, convert = find_and_convert(KIND, {(*_LINES, *packed(".json")): Reader(_groups, _SHARED, _OWN, COLUMNS)})
+find_deliveries, convert = find_and_convert(KIND, {(*_LINES, *packed(".json")): Reader(_groups, _SHARED, _OWN, SCHEMA.columns)})

@@ -22,7 +22,8 @@ from connectors.telemetry import tpu_monitoring
 from connectors.telemetry.exporters import RUNS, first_label
 from connectors.telemetry.samples import KeyFacts, SampleError
 
-POWER, COUNTER, USE, SHARE, ALIVE, CORE, HARDWARE = "power", "counter", "use", "share", "alive", "core", "hardware"
+POWER, COUNTER, LIMIT, USE, SHARE = "power", "counter", "limit", "use", "share"
+ALIVE, CORE, HARDWARE = "alive", "core", "hardware"
 _RANGE = "59999ms"  # of a step of 60 s: older servers count both ends of a range, and the first belongs to the step before
 
 
@@ -76,6 +77,8 @@ def _gpu(metric: str, labels: Mapping[str, str], facts: KeyFacts) -> Observed | 
     device = Device("dcgm", series.gpu.owner, series.gpu.number)
     if name == "energy_mj":
         return Observed(device, COUNTER, lambda value: None if (found := read(value)) is None else found / 1000)
+    if name == "limit_mw":
+        return Observed(device, LIMIT, lambda value: None if value >= dcgm.BLANK else read(value))
     if name == "use" and series.is_part:
         raise SampleError("mig_instance", metric, "Nothing: the watts of the GPU count, the use of a part of it does not.")
     return Observed(device, USE if name == "use" else POWER, lambda value: None if value >= _BLANK else read(value))
@@ -157,7 +160,7 @@ _NEURON = ("neuron_device_power_utilization_avg", "neuron_device_power_utilizati
            "aws_neuron_device_power_utilization_percent")  # fmt: skip
 CATALOGUE: dict[str, Metric] = {
     **{
-        name: Metric("dcgm", partial(_gpu, name), _LAST if figure == "energy_mj" else "avg_over_time")
+        name: Metric("dcgm", partial(_gpu, name), {"energy_mj": _LAST, "limit_mw": "max_over_time"}.get(figure, "avg_over_time"))
         for name, (figure, _) in dcgm.METRICS.items()
     },
     "neuron_hardware_info": Metric("neuron_monitor", _neuron_hardware, _LAST),
@@ -191,7 +194,7 @@ def _question(name: str, metric: Metric) -> Question:
 QUESTIONS = tuple(_question(name, metric) for name, metric in CATALOGUE.items())
 # our own questions, with any range and any selection, and a metric as it is, of which a step has its last reading
 _ASKED = re.compile(
-    r"\s*(?:(?P<how>avg_over_time|last_over_time)\(\s*(?P<of>[a-zA-Z_:][\w:]*)\s*(?:\{[^{}]*\})?\s*\[[\dsmhd]+\]\s*\)"
+    r"\s*(?:(?P<how>avg_over_time|last_over_time|max_over_time)\(\s*(?P<of>[a-zA-Z_:][\w:]*)\s*(?:\{[^{}]*\})?\s*\[[\dsmhd]+\]\s*\)"
     r"|(?P<plain>[a-zA-Z_:][\w:]*)\s*(?:\{[^{}]*\})?)\s*(?:and on \(instance\).*)?",
     re.ASCII,
 )

@@ -72,6 +72,7 @@ class Reading(NamedTuple):
     sdk_version: str | None = None
     device_uuid: str | None = None
     energy_mj: int | None = None
+    power_limit_mw: int | None = None
     series: str | None = None  # whose counter
     counter_j: float | None = None
     is_idle_by_absence: bool = False

@@ -94,11 +94,14 @@ class Nvml:
     def _gpu(self, index: int, handle: Any, uuid: str | None, name: str | None) -> dict[str, Any]:
         milliwatts = self._asked(self._nvml.nvmlDeviceGetPowerUsage, handle)
         use = self._asked(self._nvml.nvmlDeviceGetUtilizationRates, handle)
+        limit_of = getattr(self._nvml, "nvmlDeviceGetEnforcedPowerLimit", None)  # older wrappers lack it
+        limit = None if limit_of is None else self._asked(limit_of, handle)
         return {
             "index": index,
             "uuid": uuid,
             "name": name,
             "power_w": None if milliwatts is None else milliwatts / 1000,
+            "power_limit_w": None if limit is None else limit / 1000,
             "energy_mj": self._asked(self._nvml.nvmlDeviceGetTotalEnergyConsumption, handle),  # since the driver was loaded
             "utilization_percent": None if use is None else use.gpu,
         }

@@ -6,7 +6,7 @@ correlated, so they add; they are no confidence interval.
 
 from reports.model import TableSpec
 from reports.sections import calibration
-from reports.sections.sql import HOLDS_CHIPS, OBSERVED, OUTCOME_ORDER, WATCHED, of_runs, ratio, whole, within
+from reports.sections.sql import HOLDS_CHIPS, OBSERVED, OUTCOME_ORDER, POWERED, WATCHED, of_runs, ratio, whole, within
 from reports.sections.tables import by, summed
 
 BASES = ("measured", "driver_power", "utilisation_model", "time_model")  # from the strongest to the weakest
@@ -51,6 +51,8 @@ windows as (
     observed_chip_hours=f"cast({OBSERVED} as decimal(38, 9))",
     busy_chip_hours="sum(busy_chip_hours)",
     coverage_ratio=ratio(OBSERVED, "sum(reserved_chip_hours)"),
+    power_coverage_ratio=ratio(POWERED, "sum(reserved_chip_hours)"),
+    use_coverage_ratio=ratio(WATCHED, "sum(reserved_chip_hours)"),
     busy_ratio=ratio("sum(busy_chip_hours)", WATCHED),
     energy_basis=_weakest("energy_basis", *BASES),
     power_confidence=_weakest("power_confidence", "measured", "calibrated", "published", "third_party", "user", "assumed"),

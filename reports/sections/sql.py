@@ -30,9 +30,9 @@ OUTCOMES = ["succeeded", "running", "stopped", "failed", "interrupted", "unknown
 OUTCOMES += ["named by no record", "no records kept"]
 OUTCOME_ORDER = f"min(coalesce(list_position({OUTCOMES}, outcome), {OUTCOMES.index('unknown') + 1}))"
 # chip-hours with telemetry, and those of which use was seen
-OBSERVED, WATCHED = (
+OBSERVED, POWERED, WATCHED = (
     f"sum(cast({coverage} as decimal(10, 9)) * cast(reserved_chip_hours as decimal(20, 9)))"
-    for coverage in ("telemetry_coverage_ratio", "use_coverage_ratio")
+    for coverage in ("telemetry_coverage_ratio", "power_coverage_ratio", "use_coverage_ratio")
 )
 
 

@@ -33,6 +33,10 @@ def nodes(*nodes: dict[str, Any]) -> list[tuple[str | None, int | None]]:
         ("nvidia-tesla-a100", "nvidia-tesla-a100"), ("NVIDIA H100 80GB HBM3", "h100"), ("nvidia_h100_80gb_hbm3", "h100"),
         ("gres/gpu:h100", "h100"), ("gpu:h100", "h100"), ("a100", "a100"), ("NVIDIA A100-SXM4-40GB", "a100"), ("b200", "b200"),
         ("NVIDIA L40S", "l40s"), ("trainium2", "trn2"), ("neuron:Trainium", "trn1"), ("inferentia2", "inf2"),
+        ("NVIDIA B300 SXM6 AC", "b300"), ("GB200", "gb200"), ("NVIDIA GB300", "gb300"), ("NVIDIA B200", "b200"),
+        ("a4x-maxgpu-4g-metal", "a4x-maxgpu-4g"), ("tpu8i", "v8i"),
+        ("NVIDIA RTX PRO 6000 Blackwell Server Edition", "rtx-pro-6000"), ("nvidia-rtx-pro-6000", "nvidia-rtx-pro-6000"),
+        ("g4-standard-48", "g4-standard-48"), ("ml.p6e-gb200.36xlarge", "p6e-gb200.36xlarge"), ("TPU 8t", "v8t"),
         # cards of other watts, and a part of one
         ("NVIDIA H100 PCIe", "NVIDIA H100 PCIe"), ("NVIDIA_A100_80GB_PCIe_MIG", "nvidia-a100-80gb-pcie-mig"), ("l40", "l40"),
     ],

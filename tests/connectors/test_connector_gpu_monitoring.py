@@ -181,6 +181,22 @@ def test_nvidia_smi_is_read_by_the_names_of_its_fields_in_the_zone_of_its_key(tm
     assert (row["host_id"], row["device_uuid"], row["meter"], row["evidence"]) == ("i-1", "GPU-3", "nvml", "measured")
 
 
+def test_the_limit_that_power_is_held_to_is_read_in_each_form(tmp_path: Path) -> None:
+    csv = (
+        "timestamp, index, power.limit [W], enforced.power.limit [W], power.draw [W]\n"
+        "2026/04/01 00:00:30.000, 3, 700.00 W, 400.00 W, [N/A]\n2026/04/01 00:01:30.000, 3, 700.00 W, [N/A], [N/A]\n"
+    )
+    scrape = f"DCGM_FI_DEV_POWER_MGMT_LIMIT{{{LABELS}}} 400\nDCGM_FI_DEV_GPU_UTIL{{{LABELS}}} 50\n"
+    found = {
+        "csv": read(tmp_path, csv, "host=i-1/smi.csv", "csv"),
+        "dcgm": read(tmp_path, scrape, place="dcgm"),
+        "nvml": read(tmp_path, nvml(gpu(power_limit_w=400.0), gpu(1, power_limit_w=0)), "nvml.jsonl", "nvml"),
+        "otlp": read(tmp_path, json.dumps(dcgm_export({"DCGM_FI_DEV_ENFORCED_POWER_LIMIT": 400}, gpu="0")), "dcgm.jsonl", "otlp"),
+    }
+    limits = {form: [row.get("power_limit_mw") for row in rows_of(result)] for form, result in found.items()}
+    assert limits == {"csv": [400_000, 700_000], "dcgm": [400_000], "nvml": [400_000, None], "otlp": [400_000]}
+
+
 @pytest.mark.parametrize("unknown", ["[N/A]", "N/A", "[Not Supported]", "[Unknown Error]", "[GPU requires reset]", "ERR!", ""])
 def test_what_nvidia_smi_does_not_know_is_unknown_and_not_zero(tmp_path: Path, unknown: str) -> None:
     lines = (

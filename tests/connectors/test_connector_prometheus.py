@@ -75,6 +75,16 @@ def test_a_gpus_counter_takes_the_place_of_the_mean_of_its_watts_and_a_gap_is_a_
     assert [row["evidence"] for row in rows] == ["measured", "power", "power", "power"]
 
 
+def test_the_limit_of_a_step_is_beside_its_use(tmp_path: Path) -> None:
+    gpu = HOST | {"gpu": "0"}
+    rows = read(
+        tmp_path,
+        asked("DCGM_FI_DEV_ENFORCED_POWER_LIMIT", (gpu, [(1, 400), (2, 700)])),
+        asked("DCGM_FI_DEV_GPU_UTIL", (gpu, [(1, 50)])),
+    )
+    assert [(row.get("power_limit_mw"), row.get("utilisation_ratio")) for row in rows] == [(400_000, 0.5), (700_000, None)]
+
+
 def test_the_instances_of_a_gpu_repeat_its_watts_and_a_mark_for_no_value_is_none(tmp_path: Path) -> None:
     halves = [(HOST | {"gpu": "0", "GPU_I_ID": number}, [(1, 300), (2, 2147483632 / 4)]) for number in ("1", "2")]
     rows = read(tmp_path, asked("DCGM_FI_DEV_POWER_USAGE", *halves))

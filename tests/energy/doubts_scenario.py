@@ -22,6 +22,7 @@ def write(line: Line) -> int:
     counters(line)
     parts_of_nodes(line)
     rails(line)
+    limits(line)
     line.run("clock", "AWS", ("i-clock", CHIP, 1, START, END))
     line.samples(NEURON, [(host, chip, first + AHEAD, last + AHEAD, use) for host, chip, first, last, use in hour("i-clock")])
     # one of four machines of a slice that the record knows by one name
@@ -51,6 +52,14 @@ def other_units(line: Line) -> None:
     machine = {"resource_id": "i-slurm-joules", "accelerator_type": NODE, "chips": 16, "node_count": 1}
     insert(line.connection, "training_runs", part="node", **machine, **stated)
     insert(line.connection, "training_runs", part="reading", energy_j=3200 * 3600 * 1000.0, meter="slurm", **stated)
+
+
+def limits(line: Line) -> None:
+    """An H100 whose watts are not read: half busy and held to 400 W for 15 minutes, then to 300 W, then unseen."""
+    line.run("held-to-limits", "AWS", ("i-held-to-limits", GPU, 1, START, END))
+    for first, limit in ((0, 400_000), (15, 300_000)):
+        stated = {"utilisation_ratio": 0.5, "evidence": "measured", "power_limit_mw": limit}
+        line.power("gpu_monitoring", minutes("i-held-to-limits", 0, None, first, first + 15), "nvml", **stated)
 
 
 def four_hosts(line: Line) -> None:

@@ -25,7 +25,12 @@ def write(line: Line) -> None:
     figure(line, "pue", "*", "1.5", "ratio", run="own-pue")
     figure(line, "idle_power", CHIP, "0.05", "kW", run="own-power")
     figure(line, "max_power", CHIP, "0.05", "kW", run="own-power")
-    figure(line, "idle_power", CHIP, "500", "W", run="own-idle-power")
+    figure(line, "idle_power", CHIP, "150", "W", run="own-idle-power")
+    # NVML's milliwatts, and watt hours, neither of which a chip of 0.4 to 366 W draws
+    for name in ("own-milliwatts", "own-watt-hours"):
+        line.run(name, "AWS", (f"i-{name}", CHIP, 1, START, START + HOUR))
+    figure(line, "max_power", CHIP, "142000", "W", run="own-milliwatts")
+    figure(line, "measured_energy", "own-watt-hours", "154", "kWh", basis="chip", valid_from="2026-07-01")
     line.run("own-factor", "AWS", ("arn:aws:sagemaker:eu-west-2:1:training-job/own-factor", CHIP, 1, START, START + HOUR))
     figure(line, "factor", "eu-west-2", "100", FACTOR, run="own-factor")
     figure(line, "pue", "eu-sout-2", "1.4", "ratio")
@@ -42,13 +47,13 @@ def studies(line: Line) -> None:
         line.run(name, "AWS", (f"cluster-{name}", "p5.48xlarge", chips, START, START + 600 * HOUR))
         for kind in ("idle_power", "max_power"):
             figure(line, kind, "p5.48xlarge", "700", "W", run=name, source="model card: TDP")
-    for name, kilowatt_hours, factor in (
-        ("gpt-3", "1287000", "429"),
-        ("bloom", "433195", "57"),
-        ("llama-3-1", "27510000", "414"),
-        ("llama-3-1-405b", "21588000", "413.7"),
+    for name, kilowatt_hours, factor, chips, hours in (
+        ("gpt-3", "1287000", "429", 10_000, 355),
+        ("bloom", "433195", "57", 10_000, 108),
+        ("llama-3-1", "27510000", "414", 65_500, 600),
+        ("llama-3-1-405b", "21588000", "413.7", 51_400, 600),
     ):
-        line.run(name, "AWS", (f"cluster-{name}", "v100", 10_000, START, START + HOUR))
+        line.run(name, "AWS", (f"cluster-{name}", "v100", chips, START, START + hours * HOUR))
         figure(line, "measured_energy", name, kilowatt_hours, "kWh", basis="facility", valid_from="2026-07-01", source=name)
         figure(line, "factor", "*", factor, FACTOR, run=name, source=name)
 

@@ -135,3 +135,12 @@ def test_a_constant_shift_of_all_samples_is_listed_and_not_corrected(marts) -> N
 def test_three_machines_of_a_slice_that_send_nothing_are_unseen_and_not_idle(marts) -> None:
     row = marts.energy("one-of-four")
     assert (row["telemetry_coverage_ratio"], row["busy_chip_hours"]) == (0.25, D("1.5"))  # three busy chips and an idle one
+
+
+def test_what_is_modelled_of_a_chip_is_no_more_than_the_limit_of_its_time(marts) -> None:
+    """Idle 95, 210, 362 W, full 630, 700, 770 W: at half use 305 W under 400 W, 255 under 300; unseen 300, not 594 or 770 W."""
+    row = marts.energy("held-to-limits")
+    assert row["chip_energy_kwh"] == D("0.07625") + D("0.06375") + D("0.15")
+    assert row["chip_energy_kwh_low"] == D("0.061875") + D("0.049375") + D("0.0475")
+    assert row["chip_energy_kwh_high"] == D("0.09525") + D("0.075") + D("0.15"), "idle power is no more than the limit either"
+    assert (row["energy_basis"], row["telemetry_coverage_ratio"], row["use_coverage_ratio"]) == ("time_model", 0.5, 0.5)

@@ -86,6 +86,25 @@ def test_an_own_factor_is_a_set_of_its_own_with_the_default_beside_it(marts) -> 
     assert (factor["grid_zone"], str(factor["source_date"]), factor["note"]) == ("eu-west-2", "2026-08-02", "of run own-factor")
 
 
+def test_a_figure_outside_the_band_of_its_type_is_unknown_and_named_with_its_unit(marts) -> None:
+    """142,000 W of a chip are milliwatts, 154 kWh of an hour of it watt hours: the catalogue's 121 W count, 0.121 kWh."""
+    for name in ("own-milliwatts", "own-watt-hours"):
+        row = marts.energy(name)
+        assert (row["chip_energy_kwh"], row["energy_basis"], row["power_confidence"]) == (D("0.121"), "time_model", "assumed")
+    rows = marts.rows(
+        "select * from marts.fct_quarantine where source_name = 'own' and reason = 'implausible_power' order by value"
+    )
+    assert [(row["value"], row["remedy"]) for row in rows] == [
+        ("142000.000 W", _remedy("a chip of trn1.2xlarge", "mW, not W")),
+        ("154000.000 W", _remedy("each chip of own-watt-hours", "Wh, not kWh")),
+    ]
+    assert not marts.rows("select * from marts.dim_accelerator_sources where note like '%own-milliwatts'")
+
+
+def _remedy(drawn_by: str, units: str) -> str:
+    return f"{drawn_by} draws 0.400 to 366.000 W; its unit is probably {units}; until it is corrected the figure is unknown"
+
+
 def test_own_figures_of_a_region_hold_for_its_runs_and_its_idle_machines(marts) -> None:
     row = marts.energy("own-region")
     # idle 100 W, full 142 W, so mean 100 + 0.784 x 42 = 132.928 W
@@ -97,7 +116,7 @@ def test_own_figures_of_a_region_hold_for_its_runs_and_its_idle_machines(marts) 
 
 
 def test_figures_of_unknown_runs_and_regions_are_named(marts) -> None:
-    rows = marts.rows("select * from marts.fct_quarantine where source_name = 'own' order by reason")
+    rows = marts.rows("select * from marts.fct_quarantine where source_name = 'own' and reason like 'unknown%' order by reason")
     assert [(row["reason"], row["column_name"], row["value"]) for row in rows] == [
         ("unknown_key", "key", "eu-sout-2"),
         ("unknown_run", "key", "no-such-run 2026-07-01"),

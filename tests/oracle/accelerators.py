@@ -16,7 +16,10 @@ _GPUS = {
     r"h100.*mega": "nvidia-h100-mega-80gb",
     r"h100": "nvidia-h100-80gb",
     r"h200": "nvidia-h200-141gb",
+    r"gb200": "nvidia-gb200",
+    r"gb300": "nvidia-gb300",
     r"b200": "nvidia-b200",
+    r"rtx.pro.6000": "nvidia-rtx-pro-6000",
 }
 FAMILIES = {
     "v": "tpu",

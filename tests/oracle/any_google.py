@@ -178,6 +178,15 @@ class Draw:
             of_type["v5p"] | {"price_per_hour": "2", "purchase_option": "spot"},
         ]
 
+    def _drawable_wh(self, records: list[dict], run_id: str, month: str, region: str | None = None) -> int:
+        """Some 200 W for each chip and hour of a run's month, which any chip can draw: other energy would be unknown."""
+        hours = 0.0
+        for node in (node for record in records if record["training_run_id"] == run_id for node in nodes_of(record)):
+            if node["started_at"][:7] == month and region in (None, REGIONS[node["resource_id"]]):
+                start, end = (datetime.fromisoformat(node.get(name) or node["started_at"]) for name in ("started_at", "ended_at"))
+                hours += max((end - start).total_seconds() / 3600, 1) * (node.get("chips") or 4)
+        return round(hours * self.own.uniform(150, 250))
+
     def own_figures(self, records: list[dict]) -> list[dict]:
         """PUE of a region from May on and of a run, watts of a type, factors, energy of a run and of a region of another."""
         run_ids, regions = sorted(record["training_run_id"] for record in records), [*REGIONS.values()]
@@ -190,7 +199,7 @@ class Draw:
         )  # of several regions first
         one, month = self.own.choice(sorted(places.keys() - {(other, at)}))
         name = self.own.choice([*NODES])
-        watts, bases = self.own.randrange(200, 600), ["chip", "chip_host", "it", "facility"]
+        watts, bases = self.own.randrange(100, 340), ["chip", "chip_host", "it", "facility"]
         energy = {"kind": "measured_energy", "basis": self.own.choice(bases), "valid_to": ""}
         return [
             {"kind": "pue", "key": self.own.choice(["us-east5", "us-central1"]), "value": 1.2345, "unit": "ratio",
@@ -201,9 +210,10 @@ class Draw:
             {"kind": "factor", "key": self.own.choice(regions), "value": 287.125, "unit": "gCO2e/kWh"},
             {"kind": "factor", "key": "*", "value": 0.41, "unit": "tCO2e/MWh", "training_run_id": self.own.choice(run_ids),
              "valid_to": "2026-05-01"},
-            energy | {"key": one, "value": self.own.randrange(10**6) / 1000, "unit": "kWh", "valid_from": f"{month}-01"},
-            energy | {"key": other, "value": self.own.randrange(10**6), "unit": "Wh", "valid_from": f"{at}-01",
-                      "basis": self.own.choice(bases), "region_id": min(places[other, at])},
+            energy | {"key": one, "value": self._drawable_wh(records, one, month) / 1000, "unit": "kWh",
+                      "valid_from": f"{month}-01"},
+            energy | {"key": other, "value": self._drawable_wh(records, other, at, min(places[other, at])), "unit": "Wh",
+                      "valid_from": f"{at}-01", "basis": self.own.choice(bases), "region_id": min(places[other, at])},
         ]  # fmt: skip
 
     def holdings(self, nodes: Iterable[str]) -> list[tuple]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
+from functools import cache
 from itertools import pairwise
 
 from .months import bounds, month_of
@@ -32,19 +33,24 @@ class Band:
         return self.per_chip[0] * fewest, self.per_chip[1] * max(self.chips[1], stated or 0)
 
 
+@cache
 def _bands() -> dict[str, Band]:
     """By type, by family, and of everything under ''."""
     limit = {row["doubt"]: Fraction(row["value"]) for row in seed_rows("power_doubts")}
     power = {row["accelerator_type"]: row for row in seed_rows("accelerator_power")}
     hosts = {row["accelerator_type"]: row for row in seed_rows("host_power")}
+    family_of = {row["accelerator_type"]: row["accelerator_family"] for row in seed_rows("accelerator_types")}
     found, families = {}, defaultdict(list)
     sizes: dict[str, int] = defaultdict(int)
     for row in seed_rows("accelerator_types"):
         sizes[row["accelerator_family"]] = max(sizes[row["accelerator_family"]], int(row["chips_per_node"] or 0))
     for row in seed_rows("accelerator_types"):
         name, family = row["accelerator_type"], row["accelerator_family"]
-        idle, full = (Fraction(power[name][f"chip_power_{end}"]) for end in ("idle_w_low", "max_w_high"))
-        host = Fraction(hosts[name]["host_power_w_high"]) / int(hosts[name]["chips_per_node"])
+        # a type without published watts has the widest of its family
+        alike = {name} & power.keys() or {other for other in power if family_of[other] == family}
+        idle = min(Fraction(power[other]["chip_power_idle_w_low"]) for other in alike)
+        full = max(Fraction(power[other]["chip_power_max_w_high"]) for other in alike)
+        host = max(Fraction(hosts[other]["host_power_w_high"]) / int(hosts[other]["chips_per_node"]) for other in alike)
         size = int(row["chips_per_node"] or 0)
         found[name] = Band(
             (limit["chip_least_share_of_idle"] * idle, limit["chip_most_share_of_full"] * full),
@@ -59,6 +65,17 @@ def _bands() -> dict[str, Band]:
 def _widest(bands: list[Band]) -> Band:
     ends = [[getattr(band, name) for band in bands] for name in ("chip", "per_chip", "chips")]
     return Band(*((min(low for low, _ in pairs), max(high for _, high in pairs)) for pairs in ends))
+
+
+def band_of(name: str | None) -> Band:
+    """That of a type, else of its family, else of everything."""
+    bands = _bands()
+    return bands.get(name or "") or bands.get(_family(name or "")) or bands[""]
+
+
+def beyond_nodes() -> Fraction:
+    """How much more than a machine what is stated of IT or of a facility may be."""
+    return next(Fraction(row["value"]) for row in seed_rows("power_doubts") if row["doubt"] == "beyond_node_most_share")
 
 
 def _family(name: str) -> str:

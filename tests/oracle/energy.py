@@ -2,16 +2,17 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import date
 from fractions import Fraction
 
+from .doubts import band_of, beyond_nodes
 from .holdings import Hold
 from .months import month_of
 from .numerals import to_decimal
 from .observed import Seen
-from .own_figures import OwnFigures
+from .own_figures import Figure, OwnFigures
 from .places import Places
 from .records import Runs
 from .seeds import CONFIDENCES, LEVELS, Calibrated, Power, meter_error, network_share, power_of, pue_of
@@ -178,8 +179,27 @@ def hold_energy(
     for run, month, region in found:
         if (run, month) in unknown_months(runs):
             found[run, month, region].known = 0
-    _measure(found, places, own)
+    _measure(found, places, own, lambda figure: _is_drawable(figure, seen, runs, places))
     return found
+
+
+def _is_drawable(figure: Figure, seen: Iterable[Hold], runs: Runs, places: Places) -> bool:
+    """Whether the chips that its run holds can draw the energy; true where their time or number is not known."""
+    holds = [
+        hold
+        for hold in seen
+        if (hold.run, hold.month) == (figure.run, figure.valid_from) and hold.run not in runs.ambiguous
+        and figure.region in (None, places.region_of(hold))
+    ]  # fmt: skip
+    if (figure.run, figure.valid_from) in unknown_months(runs) or not all(hold.is_known for hold in holds):
+        return True
+    least = most = Fraction(0)
+    for hold in holds:
+        band = band_of((hold.accelerator_type or "").removeprefix("ml."))
+        ends = band.chip if figure.basis == "chip" else band.per_chip
+        least += ends[0] * hold.chip_time
+        most += ends[1] * hold.chip_time * (beyond_nodes() if figure.basis in ("it", "facility") else 1)
+    return not sum(hold.chip_time for hold in holds) or least <= figure.value * _KWH_WUS <= most
 
 
 def _nothing_held(place: RunPlace, places: Places, own: OwnFigures) -> Held:
@@ -189,9 +209,9 @@ def _nothing_held(place: RunPlace, places: Places, own: OwnFigures) -> Held:
     return Held(provider, pue_of(provider, region, month.year) if stated is None else stated)
 
 
-def _measure(found: dict[RunPlace, Held], places: Places, own: OwnFigures) -> None:
+def _measure(found: dict[RunPlace, Held], places: Places, own: OwnFigures, is_drawable: Callable[[Figure], bool]) -> None:
     """A reading of a whole run is its regions' by the chip time held in them."""
-    for (run, month), readings in own.readings().items():
+    for (run, month), readings in own.readings(is_drawable).items():
         held = {region: place.reserved for (name, at, region), place in found.items() if (name, at) == (run, month)}
         for reading in readings:
             shares = {reading.region: Fraction(1)} if reading.region is not None else held or {"": Fraction(1)}

@@ -7,12 +7,13 @@ modelled.py; whether a file is in order is the connector's affair.
 import csv
 import gzip
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
 
+from .doubts import band_of
 from .exports import modified_at
 from .records import Runs, normalised
 
@@ -63,11 +64,11 @@ class OwnFigures:
         figure = self.of(kind, month, run, region, accelerator_type)
         return figure and figure.value
 
-    def readings(self) -> dict[tuple[str, date], list[Figure]]:
-        """Measured energy by run and month: one of the whole run, or those of its regions."""
+    def readings(self, is_drawable: Callable[[Figure], bool]) -> dict[tuple[str, date], list[Figure]]:
+        """Measured energy that chips can draw by run and month: one of the whole run, or those of its regions."""
         found: dict[tuple[str, date], list[Figure]] = defaultdict(list)
         for figure in self._figures:
-            if figure.kind == "measured_energy":
+            if figure.kind == "measured_energy" and is_drawable(figure):
                 found[figure.run, figure.valid_from].append(figure)
         return {place: [each for each in of_run if each.region is None] or of_run for place, of_run in found.items()}
 
@@ -114,4 +115,12 @@ def read_own_figures(locations: list[Path], runs: Runs, as_published: datetime |
         if "price_per_hour" not in row:
             figure = _figure(row, runs)
             found[figure.kind, figure.run, figure.region, figure.accelerator_type, figure.valid_from] = figure
-    return OwnFigures(list(found.values()))
+    return OwnFigures([figure for figure in found.values() if _is_plausible(figure)])
+
+
+def _is_plausible(figure: Figure) -> bool:
+    """Watts of a chip that one of its type can draw."""
+    if not figure.kind.endswith("_power"):
+        return True
+    least, most = band_of(figure.accelerator_type).chip
+    return least <= figure.value <= most

@@ -26,17 +26,17 @@ HOST = 4
 
 # chips as schedulers and drivers name them; Google's own names of GPUs stay
 CHIPS = {"trainium": "trn1", "trainium1": "trn1", "trainium2": "trn2", "inferentia2": "inf2"}
-CHIPS |= {chip: chip for chip in ("a100", "h100", "h200", "b200", "l40s", "l4", "a10g")}
-GOOGLES = {"nvidia-a100-80gb", "nvidia-h100-80gb", "nvidia-h200-141gb", "nvidia-b200"}
+CHIPS |= {chip: chip for chip in ("a100", "h100", "h200", "b200", "b300", "gb200", "gb300", "l40s", "l4", "a10g")}
+GOOGLES = {"nvidia-a100-80gb", "nvidia-h100-80gb", "nvidia-h200-141gb", "nvidia-b200", "nvidia-gb200", "nvidia-gb300"}
 
 
 def _chip(written: str) -> str | None:
     words = re.split(r"[-_ /:]+", written.lower())
-    if "-".join(words) in GOOGLES:
+    if written.strip().lower().replace("_", "-") in GOOGLES:
         return None
     while words and words[0] in ("gres", "gpu", "neuron", "nvidia"):
         words = words[1:]
-    is_one = words and all(re.fullmatch(r"sxm\d?|\d{2,3}gb|hbm\d?e?", word) for word in words[1:])
+    is_one = words and all(re.fullmatch(r"sxm\d?|ac|\d{2,3}gb|hbm\d?e?", word) for word in words[1:])
     return CHIPS.get(words[0]) if is_one else None
 
 

@@ -83,6 +83,7 @@ def nvml(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
         nvmlDeviceGetUUID=lambda handle: f"GPU-{handle}",
         nvmlDeviceGetName=lambda handle: b"NVIDIA H100 80GB HBM3",
         nvmlDeviceGetPowerUsage=asked(652_125),
+        nvmlDeviceGetEnforcedPowerLimit=asked(700_000),
         nvmlDeviceGetTotalEnergyConsumption=asked(123_456_789),
         nvmlDeviceGetUtilizationRates=lambda handle: SimpleNamespace(gpu=97, memory=50),
     )
@@ -98,6 +99,7 @@ def test_a_gpu_reports_its_watts_and_what_it_does_not_report_is_null_and_never_z
             "uuid": "GPU-0",
             "name": "NVIDIA H100 80GB HBM3",
             "power_w": 652.125,
+            "power_limit_w": 700.0,
             "energy_mj": 123_456_789,
             "utilization_percent": 97,
         },
@@ -106,6 +108,7 @@ def test_a_gpu_reports_its_watts_and_what_it_does_not_report_is_null_and_never_z
             "uuid": "GPU-1",
             "name": "NVIDIA H100 80GB HBM3",
             "power_w": None,
+            "power_limit_w": None,
             "energy_mj": None,
             "utilization_percent": 97,
         },

@@ -127,8 +127,11 @@ def test_the_mean_of_the_span_is_the_one_google_measured() -> None:
     assert ((Decimal(170) - 90) / (192 - 90)).quantize(Decimal("0.001")) == MEAN_OF_SPAN
 
 
-def test_every_type_of_the_catalogue_has_watts() -> None:
-    assert types().keys() == {row["accelerator_type"] for row in POWER}
+def test_a_type_has_watts_or_a_written_reason_why_not() -> None:
+    powered = {row["accelerator_type"] for row in POWER}
+    assert powered <= types().keys()
+    explained = {name for name, row in types().items() if row["note"].startswith("no watts: ")}
+    assert explained == types().keys() - powered == {"v8t", "v8i"}
 
 
 def test_hosts_follow_the_written_shares_of_their_chips() -> None:
@@ -253,4 +256,4 @@ def test_a_figure_whose_source_has_no_title_that_an_auditor_could_ask_for_is_ass
             is_untraceable = any(words in row["source"] for words in UNTRACEABLE)
             assert not is_untraceable or row[column] == "assumed", row
             found += is_untraceable
-    assert found == 51
+    assert found == 5

@@ -53,7 +53,7 @@ PURCHASE_OPTIONS = {"", "on_demand", "spot", "capacity_block", "commitment_1y", 
 
 
 # as schedulers and drivers name them, in whosever machine
-CHIPS_OF_ANYBODY = {"a100", "h100", "h200", "b200", "l40s", "l4", "a10g"}
+CHIPS_OF_ANYBODY = {"a100", "h100", "h200", "b200", "b300", "gb200", "gb300", "l40s", "l4", "a10g", "rtx-pro-6000"}
 
 
 def rows(seed: str) -> list[dict[str, str]]:
@@ -140,6 +140,9 @@ def test_every_accelerator_type_the_product_promises_is_there() -> None:
     promised |= {f"{family}.{size}" for family in ("g5", "g6", "g6e") for size in sizes}
     promised |= {f"{series}-{count}g" for series in ("a2-highgpu", "a2-ultragpu", "a3-highgpu") for count in (1, 2, 4, 8)}
     promised |= {"p6-b200.48xlarge", "a2-megagpu-16g", "a3-megagpu-8g", "a3-ultragpu-8g", "a4-highgpu-8g"}
+    promised |= {"p6-b300.48xlarge", "p6e-gb200.36xlarge", "p6e-gb300.36xlarge", "a4x-highgpu-4g", "a4x-maxgpu-4g", "v8t", "v8i"}
+    promised |= {f"{family}.{size}" for family in ("g7", "g7e") for size in sizes[1:5] + sizes[6:]}
+    promised |= {f"g4-standard-{cpus}" for cpus in (48, 96, 192, 384)}
     promised |= {"v4", "v5e", "v5p", "v6e", "v7x"} | CHIPS_OF_ANYBODY | {"trn1", "trn2", "inf2"}
     assert promised <= {row["accelerator_type"] for row in rows("accelerator_types")}
 
@@ -159,7 +162,7 @@ def test_families_and_providers_are_those_of_the_contract() -> None:
 def test_a_google_machine_has_the_gpus_that_its_name_counts() -> None:
     counted = {row["accelerator_type"]: row["chips_per_node"] for row in rows("accelerator_types")}
     named = {name: re.search(r"-(\d+)g$", name) for name in counted}
-    assert sum(match is not None for match in named.values()) == 17
+    assert sum(match is not None for match in named.values()) == 19
     assert all(counted[name] == match[1] for name, match in named.items() if match)
 
 

@@ -18,6 +18,9 @@
     ('h100', 'nvidia-h100-80gb'),
     ('h200', 'nvidia-h200-141gb'),
     ('b200', 'nvidia-b200'),
+    ('gb200', 'nvidia-gb200'),
+    ('gb300', 'nvidia-gb300'),
+    ('rtx pro 6000', 'nvidia-rtx-pro-6000'),
 ] %}
 with skus as (
     select distinct

@@ -40,6 +40,9 @@ edges as (
     union all
     -- where a reading of the node begins or ends, so that it is known of all of a slice or of none; cutting changes nothing else
     select usage_month, resource_id, metered_from_us as from_us, metered_to_us as to_us from {{ ref('int_metered_nodes') }}
+    union all
+    -- or a limit of power
+    select usage_month, resource_id, limited_from_us as from_us, limited_to_us as to_us from {{ ref('int_power_limits') }}
 ),
 
 slices as (

@@ -12,18 +12,18 @@ with run_months as (
 
 readings as (
     select
-        figures.valid_from as usage_month,
+        figures.usage_month,
         figures.training_run_id,
         figures.region_id,
         figures.basis,
         figures.value,
         figures.stated_by,
         figures.figure_id
-    from {{ ref('int_own_figures') }} as figures
-    where figures.kind = 'measured_energy' and {{ in_build_months('figures.valid_from') }}
+    from {{ ref('int_judged_energy') }} as figures
+    where not figures.is_doubted and {{ in_build_months('figures.usage_month') }}
     -- a reading of the whole run comes before readings of its regions
     qualify rank() over (
-        partition by figures.valid_from, figures.training_run_id order by case when figures.region_id is null then 0 else 1 end
+        partition by figures.usage_month, figures.training_run_id order by case when figures.region_id is null then 0 else 1 end
     ) = 1
 ),
 

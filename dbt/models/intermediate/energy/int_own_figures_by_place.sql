@@ -56,7 +56,7 @@ chosen as (
             -- in force when the month begins
             and places.usage_month >= coalesce(figures.valid_from, places.usage_month)
             and (figures.valid_to is null or places.usage_month < figures.valid_to)
-    where figures.kind <> 'measured_energy'
+    where figures.kind <> 'measured_energy' and not figures.is_doubted
     -- the narrowest: of the run before of the region before of all; then what began last
     qualify row_number() over (
         partition by places.usage_month, places.training_run_id, places.region_id, places.accelerator_type, figures.kind

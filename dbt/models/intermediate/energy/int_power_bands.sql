@@ -17,8 +17,20 @@ types as (
         {{ to_units('power.chip_power_max_w_high', 6) }} as full_uw,
         {{ cut_up(to_units('host.host_power_w_high', 6), 'cast(host.chips_per_node as decimal(38, 0))') }} as host_uw
     from {{ ref('accelerator_types') }} as types
-    inner join {{ ref('accelerator_power') }} as power using (accelerator_type)
-    inner join {{ ref('host_power') }} as host using (accelerator_type)
+    left join {{ ref('accelerator_power') }} as power using (accelerator_type)
+    left join {{ ref('host_power') }} as host using (accelerator_type)
+),
+
+-- a type whose watts nobody publishes has the widest of its family
+types_with_watts as (
+    select
+        accelerator_type,
+        accelerator_family,
+        chips_per_node,
+        coalesce(idle_uw, min(idle_uw) over (partition by accelerator_family)) as idle_uw,
+        coalesce(full_uw, max(full_uw) over (partition by accelerator_family)) as full_uw,
+        coalesce(host_uw, max(host_uw) over (partition by accelerator_family)) as host_uw
+    from types
 ),
 
 -- a node by its chips: none of them draws less than idle, and all of them with their host at most so many times their full power
@@ -33,7 +45,7 @@ bands as (
         -- TPU machines are sold in sizes, as others of which the catalogue has no number of chips
         case when types.accelerator_family = 'tpu' then 1 else coalesce(types.chips_per_node, 1) end as least_chips,
         coalesce(types.chips_per_node, max(types.chips_per_node) over (partition by types.accelerator_family)) as most_chips
-    from types
+    from types_with_watts as types
     cross join limits
 )
 

@@ -29,9 +29,17 @@ spans as (
         times.node_high_uw_us,
         times.node_uw_us is not null as is_node_metered,
         -- joules of a machine whose chips no record counts are its only holder's
-        times.node_uw_us is not null and holders.run_chips is null and times.holder_count = 1 as is_whole_machine
+        times.node_uw_us is not null and holders.run_chips is null and times.holder_count = 1 as is_whole_machine,
+        limits.limit_uw
     from {{ ref('int_node_spans') }} as holders
     inner join {{ ref('int_node_times') }} as times using ({{ span }})
+    -- a span lies in one limit or in none (int_held_slices)
+    left join {{ ref('int_power_limits') }} as limits
+        on
+            times.usage_month = limits.usage_month
+            and times.resource_id = limits.resource_id
+            and times.span_from_us >= limits.limited_from_us
+            and times.span_from_us < limits.limited_to_us
     where not holders.is_ambiguous
 ),
 
@@ -160,6 +168,7 @@ select
     shares.share_numerator,
     shares.share_denominator,
     spans.is_node_metered,
+    spans.limit_uw,
     -- nor is the energy of a part where the run held another machine until an unknown time
     bool_and(spans.run_chips is not null and unknown_ends.training_run_id is null) as is_chips_known,
     bool_and((spans.run_chips is not null or spans.is_whole_machine) and unknown_ends.training_run_id is null) as is_part_known,

@@ -18,6 +18,7 @@ with chip_time as (
         time.share_numerator,
         time.share_denominator,
         time.is_node_metered,
+        time.limit_uw,
         bool_and(time.is_chips_known) as is_chips_known,
         bool_and(time.is_part_known) as is_part_known
         {%- for column in summed %},
@@ -64,7 +65,12 @@ watts as (
             else {{ chip_power('mean') }}
         end as unseen_w,
         {{ at_level('host.host_power_w', 'levels.level') }} as host_w,
-        host.chips_per_node
+        host.chips_per_node,
+        -- a limit below idle power is in another unit
+        case
+            when chip_time.limit_uw >= {{ to_units('power.chip_power_idle_w_low', 6) }}
+                then cast(chip_time.limit_uw as decimal(38, 0))
+        end as held_to_uw
     from chip_time
     cross join levels
     left join {{ ref('accelerator_types') }} as types using (accelerator_type)
@@ -79,9 +85,11 @@ watts as (
 chip_time_with_power as (
     select
         *,
-        {{ to_units('idle_w', 6) }} as idle_uw,
-        {{ to_units('max_w', 6) }} as max_uw,
-        {{ to_units('unseen_w', 6) }} as unseen_uw,
+        {%- for watts in ['idle', 'max', 'unseen'] %}
+        -- what is not read is no more than the limit of that time; without one nothing is taken away
+        {{ to_units(watts ~ '_w', 6) }} - greatest({{ to_units(watts ~ '_w', 6) }} - held_to_uw, cast(0 as decimal(38, 0)))
+            as {{ watts }}_uw,
+        {%- endfor %}
         {{ to_units('host_w', 6) }} as host_uw,
         cast(reserved_us - observed_us as decimal(38, 0)) as unseen_us,
         -- what neither watts nor the driver's share are known of takes the use

@@ -32,4 +32,4 @@ select
     || coalesce(', until ' || cast(figures.valid_to as string), '') as note
 from {{ ref('int_own_figures') }} as figures
 left join {{ ref('accelerator_types') }} as types using (accelerator_type)
-where figures.kind in ('idle_power', 'max_power')
+where figures.kind in ('idle_power', 'max_power') and not figures.is_doubted

@@ -58,6 +58,51 @@ implausible_units as (
             else 'look at the meter and at its unit'
         end as guess
     from implausible_power
+),
+
+-- a figure of the organisation's own is judged as readings are
+implausible_figures as (
+    select
+        source_name,
+        source_object,
+        row_number,
+        unit,
+        'a chip of ' || accelerator_type as drawn_by,
+        cast({{ to_units('value', 6) }} as bigint) as mean_uw,
+        band_least_uw,
+        band_most_uw
+    from {{ ref('int_own_figures') }}
+    where is_doubted
+
+    union all
+
+    select
+        source_name,
+        source_object,
+        row_number,
+        unit,
+        'each chip of ' || training_run_id
+        || case when basis = 'chip' then '' else ' with its part of the machine' end as drawn_by,
+        mean_uw,
+        band_least_uw,
+        band_most_uw
+    from {{ ref('int_judged_energy') }}
+    where is_doubted
+),
+
+-- the unit in which the figure would lie in its band, one step smaller or greater
+implausible_figures_by_unit as (
+    select
+        *,
+        case
+            when mean_uw >= 1000 * band_least_uw and mean_uw <= 1000 * band_most_uw
+                then case unit
+                    when 'GWh' then 'MWh' when 'MWh' then 'kWh' when 'kWh' then 'Wh' when 'kW' then 'W' when 'W' then 'mW'
+                end
+            when 1000 * mean_uw >= band_least_uw and 1000 * mean_uw <= band_most_uw
+                then case unit when 'Wh' then 'kWh' when 'kWh' then 'MWh' when 'MWh' then 'GWh' when 'W' then 'kW' end
+        end as probable_unit
+    from implausible_figures
 )
 
 select source_name, source_object, row_number, column_name, value, reason, remedy
@@ -259,3 +304,17 @@ select
     || ' draws ' || {{ watts_in_text('band_least_uw') }} || ' to ' || {{ watts_in_text('band_most_uw') }} || ' W; ' || guess
     || '; until it is corrected these readings are unknown' as remedy
 from implausible_units
+
+union all
+
+select
+    source_name,
+    source_object,
+    row_number,
+    'value' as column_name,
+    {{ watts_in_text('mean_uw') }} || ' W' as value,
+    'implausible_power' as reason,
+    drawn_by || ' draws ' || {{ watts_in_text('band_least_uw') }} || ' to ' || {{ watts_in_text('band_most_uw') }} || ' W; '
+    || coalesce('its unit is probably ' || probable_unit || ', not ' || unit, 'look at the figure and at its unit')
+    || '; until it is corrected the figure is unknown' as remedy
+from implausible_figures_by_unit

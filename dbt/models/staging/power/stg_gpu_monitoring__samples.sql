@@ -1,5 +1,5 @@
 with samples as (
-    {{ telemetry_samples('gpu_monitoring', has_power=true, also=['device_uuid', 'energy_mj']) }}
+    {{ telemetry_samples('gpu_monitoring', has_power=true, also=['device_uuid', 'energy_mj', 'power_limit_mw']) }}
 ),
 
 -- a GPU that is exchanged starts another counter
@@ -77,5 +77,6 @@ select
     counter_uw is not null and not is_stuck as is_counter,
     is_stuck,
     case when not is_stuck and counter_uw is not null then sample_from_us end as moment_from_us,
-    case when not is_stuck and counter_uw is not null then power_uw end as moment_uw
+    case when not is_stuck and counter_uw is not null then power_uw end as moment_uw,
+    power_limit_mw
 from metered_samples
