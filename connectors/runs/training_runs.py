@@ -98,8 +98,7 @@ SCHEMA = Schema(
     remedy_page="docs/sources/training_runs.md",
     measures={
         **dict.fromkeys(("tokens", "useful_tokens", "steps", "model_flops", "node_count"), 0),
-        "chips": 6,
-        **dict.fromkeys(("target_value", "final_value", "energy_j", "seconds"), 9),
+        **dict.fromkeys(("chips", "target_value", "final_value", "energy_j", "seconds"), 9),
         **dict.fromkeys(("step", "device_count", "device_tokens", "device_flops"), 0),
     },
 )

@@ -138,7 +138,7 @@ FIELDS: list[tuple[str, tuple[Any, ...], Any, str]] = [
     ("runs vertex_pipeline", (*CUSTOM, "job"), True, "job"),
     ("runs slurm", ("jobs", 0, "tres", "allocated", 1, "count"), 10**30, "chips"),
     ("runs slurm", ("jobs", 0, "tres", "allocated", 1, "count"), 1e308, "chips"),
-    ("runs run_json", ("attempts", 0, "nodes", 0, "chips"), 2**62, "chips"),
+    ("runs run_json", ("attempts", 0, "nodes", 0, "chips"), 2**62, "attempts[0].nodes[0].chips"),
     ("runs batch", ("jobs",), [{**PARENT, "nodeProperties": {"numNodes": 2**62}}], "node_count"),
     ("runs maxtext", (0, "perf/per_device_tflops",), 1e300, "device_flops"),
     ("runs maxtext", (0, "perf/step_time_seconds"), 1e13, "seconds"),

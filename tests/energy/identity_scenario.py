@@ -100,7 +100,7 @@ def write(line: Line) -> int:
         "cluster=east/july": ["prep"],
         "cluster=east/tune": ["tune"],
         "cluster=west/tune": ["tune"],
-        "bare": ["late"],
+        "bare": ["unplaced"],
     }.items():
         day = "07-20" if names == ["prep"] else "08-03"
         land(line, f"{place}.json", text_of([{"items": workload(name, day)} for name in names]))

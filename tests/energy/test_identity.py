@@ -49,16 +49,16 @@ def test_a_number_on_a_bill_means_its_job_and_of_two_jobs_neither(marts) -> None
 
 def test_workloads_of_one_name_in_two_clusters_are_two_runs_and_a_name_alone_is_enough_while_there_is_one(marts) -> None:
     """East is known in July, west from August on. A seventh of a GPU is what each of their pods asked for."""
-    assert runs(marts, "training_run_id in ('prep', 'tune', 'east-tune', 'west-tune', 'team-d', 'team-e', 'late')") == {
+    assert runs(marts, "training_run_id in ('prep', 'tune', 'east-tune', 'west-tune', 'team-d', 'team-e', 'unplaced')") == {
         "prep": ("east/prep", "succeeded", 1),
         "east-tune": ("east/tune", "succeeded", 1),
         "team-d": ("team-d", "succeeded", 1),
         "team-e": ("team-e", "unknown", None),
-        "late": ("late", "unknown", 1),
+        "unplaced": ("unplaced", "unknown", 1),
     }
     unclear = marts.rows("select value, column_name from marts.fct_quarantine where reason = 'ambiguous_run_id'")
-    named = {row["value"]: row["column_name"] for row in unclear if row["value"] in ("late", "ml/tune", "east/tune")}
-    assert named == {"late": "training_run_id", "ml/tune": "aliases"}
+    named = {row["value"]: row["column_name"] for row in unclear if row["value"] in ("unplaced", "ml/tune", "east/tune")}
+    assert named == {"unplaced": "training_run_id", "ml/tune": "aliases"}
 
 
 def test_parts_of_a_chip_have_their_part_of_the_machine_in_cost_and_energy(marts) -> None:
@@ -81,7 +81,9 @@ def test_parts_of_a_chip_have_their_part_of_the_machine_in_cost_and_energy(marts
 
 
 def test_more_chips_claimed_than_a_machine_has_are_a_row_of_each_run_and_the_hour_is_shared_by_the_claims(marts) -> None:
-    rows = marts.rows("select * from marts.fct_run_conflicts where source_b = 'its size' and training_run_id like 'claims-%' order by 1")
+    rows = marts.rows(
+        "select * from marts.fct_run_conflicts where source_b = 'its size' and training_run_id like 'claims-%' order by 1"
+    )
     assert [(row["training_run_id"], row["field"], row["source_a"], row["value_a"], row["value_b"]) for row in rows] == [
         (run, "chips", "run records of i-claimed in 2026-08", "20", "16") for run in ("claims-12", "claims-8")
     ]

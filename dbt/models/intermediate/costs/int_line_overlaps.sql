@@ -87,7 +87,8 @@ shared_slices as (
         slice_from,
         slice_us,
         training_run_id,
-        case when is_of_whole_chips then {{ int_div('run_parts', 'cast(1000000 as decimal(38, 0))') }} else run_parts end as run_chips,
+        case when is_of_whole_chips then {{ int_div('run_parts', 'cast(1000000 as decimal(38, 0))') }} else run_parts end
+            as run_chips,
         case when is_of_whole_chips then {{ int_div('all_parts', 'cast(1000000 as decimal(38, 0))') }} else all_parts end
             as chip_denominator
     from slice_parts

@@ -288,6 +288,12 @@ pools as (
     group by {{ span }}
 ),
 
+half_held as (
+    select {{ span }}, {{ millionths('held_chips - span_chips') }} as free_parts
+    from {{ ref('int_node_times') }}
+    where held_chips > span_chips
+),
+
 run_pools as (
     select
         {{ span }},
@@ -297,7 +303,8 @@ run_pools as (
             when times.is_oversubscribed then {{ millionths('holders.run_chips') }}
             else {{ millionths('holders.run_chips - coalesce(own_use.chips, 0)') }}
         end as part,
-        case when times.is_oversubscribed then {{ millionths('times.span_chips') }} else {{ millionths('pools.chips') }} end as whole,
+        case when times.is_oversubscribed then {{ millionths('times.span_chips') }} else {{ millionths('pools.chips') }} end
+            as whole,
         cast(pools.chips as bigint) as pool_chips,
         pools.time_us
         {%- for time in times.values() %},
@@ -313,7 +320,8 @@ select
     {{ span }},
     training_run_id,
     cast(case when part = whole then 1 else {{ int_div('part', share_unit('part', 'whole')) }} end as bigint) as share_numerator,
-    cast(case when part = whole then 1 else {{ int_div('whole', share_unit('part', 'whole')) }} end as bigint) as share_denominator,
+    cast(case when part = whole then 1 else {{ int_div('whole', share_unit('part', 'whole')) }} end as bigint)
+        as share_denominator,
     case when part = whole then cast(1 as bigint) else pool_chips end as pool_chips,
     cast(sum(time_us) as decimal(38, 0)) as time_us
     {%- for time in times.values() %},
@@ -375,14 +383,11 @@ select
     cast(0 as decimal(38, 0)) as filled_ppm_us,
     {%- endif %}
     {{ int_div(
-        'cast(sum(' ~ int_div('cast(pools.' ~ time ~ ' * free.free_parts as decimal(38, 0))', 'cast(pools.chips as decimal(38, 0))')
+        'cast(sum(' ~ int_div('cast(pools.' ~ time ~ ' * half_held.free_parts as decimal(38, 0))', 'cast(pools.chips as decimal(38, 0))')
         ~ ') as decimal(38, 0))', 'cast(1000000 as decimal(38, 0))'
     ) }} as {{ time }}{{ ',' if not loop.last }}
     {%- endfor %}
 from pools
-inner join (
-    select {{ span }}, {{ millionths('held_chips - span_chips') }} as free_parts from {{ ref('int_node_times') }}
-    where held_chips > span_chips
-) as free using ({{ span }})
+inner join half_held using ({{ span }})
 where pools.chips > 0
 group by {{ span }}

@@ -56,8 +56,10 @@ select
     accelerator_type,
     machine_chips,
     -- a machine that only tags hold has the chips that they hold together
-    coalesce(node_chips, cast(ceil(sum(run_chips) over (partition by usage_month, resource_id, span_from_us)) as bigint)) as node_chips,
+    coalesce(node_chips, cast(ceil(sum(run_chips) over (partition by usage_month, resource_id, span_from_us)) as bigint))
+        as node_chips,
     run_chips,
-    cast(sum(coalesce(run_chips, node_chips)) over (partition by usage_month, resource_id, span_from_us) as decimal(18, 6)) as span_chips,
+    cast(sum(coalesce(run_chips, node_chips)) over (partition by usage_month, resource_id, span_from_us) as decimal(18, 6))
+        as span_chips,
     cast(count(*) over (partition by usage_month, resource_id, span_from_us) as bigint) as holder_count
 from held_spans

@@ -53,7 +53,8 @@ shares as (
         cast(case when has_part then {{ int_div('span_parts', share_unit('run_parts', 'span_parts')) }} else 1 end as bigint)
             as share_denominator,
         cast(
-            case when has_part then node_chips else {{ int_div('coalesce(run_parts, 0)', million) }} end * span_us as decimal(38, 0)
+            case when has_part then node_chips else {{ int_div('coalesce(run_parts, 0)', million) }} end * span_us
+            as decimal(38, 0)
         ) as reserved_us,
         cast(0 as decimal(38, 0)) as observed_us,
         {%- for time in seen %}
@@ -132,8 +133,8 @@ shares as (
     from {{ ref('int_chip_use') }} as chip_use
     inner join spans using ({{ span }}, training_run_id)
     where
-        not spans.has_part and chip_use.share_denominator > 1
-        {%- if not of_whole_chips %} and chip_use.share_denominator > chip_use.pool_chips and spans.run_parts % 1000000 > 0{% endif %}
+        not spans.has_part
+        and chip_use.share_denominator > {{ '1' if of_whole_chips else 'chip_use.pool_chips and spans.run_parts % 1000000 > 0' }}
 
     union all
     {% endfor %}

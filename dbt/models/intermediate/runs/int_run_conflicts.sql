@@ -42,7 +42,12 @@ claims as (
 ),
 
 claimed as (
-    select usage_month, resource_id, slice_from, cast(sum(held_chips) as decimal(18, 6)) as claimed_chips, max(node_chips) as node_chips
+    select
+        usage_month,
+        resource_id,
+        slice_from,
+        cast(sum(held_chips) as decimal(18, 6)) as claimed_chips,
+        max(node_chips) as node_chips
     from claims
     group by all
     having sum(held_chips) > max(node_chips)

@@ -55,7 +55,13 @@ aliases as (
     where
         (aliases.alias_system <> 'vertex' or aliases.alias_id like '%/customJobs/%')
         and (aliases.alias_system <> 'slurm' or aliases.alias_id like '%/%' or names.has_one_cluster)
-        and (aliases.alias_system <> 'kubernetes' or aliases.alias_id like '%/%/%' or names.has_one_workload_cluster)
+        -- a record of our own may have no time: whether a name is enough is known of the workload that it may mean
+        and (
+            aliases.alias_system <> 'kubernetes'
+            or aliases.alias_id like '%/%/%'
+            or record_system = 'run_json'
+            or names.has_one_workload_cluster
+        )
 ),
 
 names as (
@@ -87,7 +93,11 @@ names as (
     where
         alias_system = 'kubernetes'
         and alias_id like '%/%/{{ '%' if loop.first else '%/%' }}'
-        and (has_one_workload_cluster or alias_id like '%/%/%/{{ '%' if loop.first else '%/%' }}')
+        and (
+            record_system = 'run_json'
+            or has_one_workload_cluster
+            or alias_id like '%/%/%/{{ '%' if loop.first else '%/%' }}'
+        )
     {%- endfor %}
 ),
 

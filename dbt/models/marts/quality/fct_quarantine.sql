@@ -243,6 +243,10 @@ where
         and aliases.alias_id not like '%/%/%'
         and record_system = 'run_json'
         and not records.has_one_workload_cluster
+        and records.training_run_id not in (
+            select workloads.training_run_id from {{ ref('int_run_records') }} as workloads
+            where workloads.record_system in ('kubernetes', 'hyperpod')
+        )
     )
 
 union all

@@ -1,5 +1,5 @@
--- one record of a file that names a job with its cluster: of Slurm, or of a workload of Kubernetes, whose own record or report states
--- it. What never started has no month
+-- one record of a file that names a job with its cluster: of Slurm, or of a workload of Kubernetes, whose own record states it.
+-- What never started has no month
 with jobs as (
     select
         _source_name as source_name,
