@@ -181,10 +181,10 @@ regexp_extract({{ x }}, '(^|/)((clusters|reservations)/[^/]+(/nodePools/[^/]+)?)
    (tpu, gpu). Null for what is none. #}
 {% macro accelerator_family(x) -%}
 case
-            when {{ matches(x, '^(tpu|v[0-9])') }} then 'tpu'
+            when {{ matches(x, '^(tpu|v[0-9]([^0-9]|$))') }} then 'tpu'
             when {{ x }} like 'trn%' then 'trainium'
             when {{ x }} like 'inf%' then 'inferentia'
-            when {{ matches(x, '^(gpu|nvidia|p[0-9]|g[0-9])') }} then 'gpu'
+            when {{ matches(x, '^(gpu|nvidia|p[0-9]|g[0-9]|v100)') }} then 'gpu'
         end
 {%- endmacro %}
 
