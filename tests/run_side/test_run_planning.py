@@ -168,6 +168,27 @@ def test_the_promise_is_the_runs_where_they_state_one_and_asked_for_where_they_d
 
 
 @pytest.mark.parametrize(
+    ("sources", "what"),
+    [
+        ("", "no source of plans is configured"),
+        ("{name: a, kind: user_inputs, location: ./a}, {name: b, kind: user_inputs, location: ./b}", "it may be a, b"),
+        ("{name: a, kind: user_inputs, location: 's3://bucket/in', endpoint_url: 'https://e'}", "source a is reached by a role"),
+        ("{name: a, kind: user_inputs, location: ./figures.csv}", "is one file"),
+    ],
+)
+def test_where_a_plan_goes_is_never_guessed(tmp_path: Path, sources: str, what: str) -> None:
+    settings = publication(tmp_path, [])
+    settings.path.write_text(f"organisation: {{name: A, reporting_currency: USD}}\nhome: ./home\nsources: [{sources}]\n")
+    asked = asked_of("w", "10%", "80%")
+    with pytest.raises(UsageError, match=what):
+        register(load_settings(settings.path), asked, rule(tokens=5), None, None)
+    out = tmp_path / "w.plan.csv"
+    assert register(load_settings(settings.path), asked, rule(tokens=5), out, None) == str(out)
+    with pytest.raises(UsageError, match=r"End it in \.plan\.csv"):
+        register(load_settings(settings.path), asked, rule(tokens=5), tmp_path / "w.csv", None)
+
+
+@pytest.mark.parametrize(
     ("options", "what"),
     [
         (("w", "10", "80%"), "--detect 10 is no share"),
