@@ -170,7 +170,7 @@ def test_the_promise_is_the_runs_where_they_state_one_and_asked_for_where_they_d
 @pytest.mark.parametrize(
     ("sources", "what"),
     [
-        ("", "no source of plans is configured"),
+        ("{name: a, kind: fx_rates, location: ./fx}", "no source of plans is configured"),
         ("{name: a, kind: user_inputs, location: ./a}, {name: b, kind: user_inputs, location: ./b}", "it may be a, b"),
         ("{name: a, kind: user_inputs, location: 's3://bucket/in', endpoint_url: 'https://e'}", "source a is reached by a role"),
         ("{name: a, kind: user_inputs, location: ./figures.csv}", "is one file"),
