@@ -151,6 +151,27 @@ def test_a_plan_is_written_once_and_read_by_its_source(tmp_path: Path) -> None:
     assert len(list((tmp_path / "inputs").iterdir())) == 2
 
 
+def test_a_plan_in_a_bucket_takes_no_name_that_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    objects: dict[str, bytes] = {}
+
+    class InMemory:
+        def __init__(self, location: str) -> None:
+            self.uri_of = f"{location}/{{}}".format
+
+        def put_new(self, key: str, data: bytes) -> bool:
+            return objects.setdefault(key, data) is data
+
+    monkeypatch.setattr("dagster_project.commands.planning.open_bucket", InMemory)
+    settings = publication(tmp_path, [])
+    settings.path.write_text(settings.path.read_text().replace("./inputs", "s3://bucket/inputs/"))
+    asked = asked_of("w", "10%", "80%")
+    where = register(load_settings(settings.path), asked, rule(tokens=5), None, None)
+    [(key, data)] = objects.items()
+    assert where == f"s3://bucket/inputs/{key}" and b"w,seed-*,2026-10-10,12,fixed_work,,,,5," in data
+    with pytest.raises(UsageError, match="a plan is never written again"):
+        register(load_settings(settings.path), asked, rule(tokens=5), None, None)
+
+
 def test_the_promise_is_the_runs_where_they_state_one_and_asked_for_where_they_do_not(tmp_path: Path) -> None:
     def written(name: str, given: Rule, **run: Any) -> dict[str, Any]:
         settings = publication(tmp_path / name, [], **run)
