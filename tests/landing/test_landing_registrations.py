@@ -31,7 +31,7 @@ ROWS = """
 
 
 def write(organisation: Organisation, name: str, pair: str, at: str) -> None:
-    """A registration of a run, or a plan, as its name says."""
+    """A registration of a run, or a plan, by its name."""
     source = "own" if name.endswith(".csv") else "runs"
     path = organisation.folder / "exports" / source / name
     if source == "own":
@@ -133,5 +133,5 @@ def test_a_clean_load_registers_the_same_pairs_at_the_same_times_as_a_home_that_
         ("1751328000000000", False),  # a generation of Cloud Storage
     ],
 )
-def test_a_files_time_is_told_from_a_buckets_by_its_etag(etag: str, is_file: bool) -> None:
+def test_an_etag_shows_whether_its_time_is_a_files_or_a_buckets(etag: str, is_file: bool) -> None:
     assert has_file_time(etag) is is_file

@@ -103,7 +103,7 @@ def test_fewer_clusters_take_the_spread_of_pairs_and_below_three_pairs_nothing_i
     assert "not known: a spread needs three pairs" in text and "2027-07-01 at the earliest" in text
 
 
-def test_a_difference_that_ten_years_do_not_find_is_said_to_be_too_small(tmp_path: Path) -> None:
+def test_a_difference_that_ten_years_do_not_find_is_too_small(tmp_path: Path) -> None:
     settings = publication(tmp_path, [[0.5], [1.0], [2.0]])
     found, text = answer(settings)
     assert found["clusters_needed"] is None
@@ -125,7 +125,7 @@ def test_clusters_are_half_quarters_and_close_with_their_quarter() -> None:
         date(2026, 2, 16),
         date(2026, 11, 16),
     ]
-    assert closed_on(date(2026, 1, 5), 6) == date(2026, 10, 1)  # nobody decides before three quarters
+    assert closed_on(date(2026, 1, 5), 6) == date(2026, 10, 1)  # three quarters at least
     assert closed_on(date(2026, 3, 5), 6) == date(2027, 1, 1)  # half of the first is over
     assert closed_on(date(2026, 12, 5), 1) == closed_on(date(2026, 12, 5), -2) == date(2027, 1, 1)
 
