@@ -34,6 +34,7 @@ KEYS = {
     "t_quantiles": ("degrees_of_freedom",),
     "t_two_sided": ("degrees_of_freedom",),
     "calibration_terms": ("term",),
+    "comparison_plan_power": ("effect_over_spread", "power"),
     "dim_datapoints": ("framework", "datapoint_id"),
     "vendor_claims": ("claim_id",),
     "article_figures": ("figure_id",),
