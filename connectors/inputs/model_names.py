@@ -1,7 +1,7 @@
 """Names of one model as a CSV: what a record calls it, and under which name it is compared.
 
-A form of user_inputs, told by its column `model_name`; its rows are landed as figures of kind `model_name`. A pair is of one model:
-where two frameworks write its name in two ways, this table is what makes them one. No name of a record is changed by it.
+A form of user_inputs, told by its column `model_name`; its rows are landed as figures of that kind. A pair is of one model: where
+two frameworks write its name in two ways, this table is what makes them one. No name of a record is changed by it.
 """
 
 from __future__ import annotations

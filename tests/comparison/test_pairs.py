@@ -1,4 +1,4 @@
-"""Which runs make a pair, what it promises and what a side costs: the published SELECT on the demo's tables, with a few rows of them changed.
+"""Which runs make a pair, what it promises and what a side costs: the published SELECT on the demo's tables, a few rows changed.
 
 The demo's pairs are of one launch a side. What changes here is written as one would correct it in a record, a bill or a file.
 """
@@ -67,8 +67,8 @@ def ask(tables: duckdb.DuckDBPyConnection) -> Ask:
 
 
 def cost(connection: duckdb.DuckDBPyConnection, run: str) -> float:
-    query = "select sum(effective_cost) from marts.fct_training_run_costs where training_run_id = ? and cost_component <> 'credit'"
-    return float((connection.execute(query, [run]).fetchone() or [0])[0])
+    of_run = "from marts.fct_training_run_costs where training_run_id = ? and cost_component <> 'credit'"
+    return float((connection.execute(f"select sum(effective_cost) {of_run}", [run]).fetchone() or [0])[0])
 
 
 def test_a_launch_that_failed_is_paid_by_those_that_reached(ask: Ask, tables: duckdb.DuckDBPyConnection) -> None:
@@ -100,9 +100,8 @@ def test_a_side_that_never_reached_has_a_cost_and_no_ratio(ask: Ask) -> None:
 
 def test_a_launch_that_nobody_billed_leaves_no_cost_of_its_side(ask: Ask) -> None:
     """Half of the launches is not the side: the figure is missing, and the row shows on which side."""
-    row = ask(
-        FAILED.format(OTHER), f"fct_training_run_costs set training_run_id = 'another' where training_run_id = '{OTHER}'"
-    )[f"{YEAR} llm8b-05"]
+    unbilled = f"fct_training_run_costs set training_run_id = 'another' where training_run_id = '{OTHER}'"
+    row = ask(FAILED.format(OTHER), unbilled)[f"{YEAR} llm8b-05"]
     assert (row["ratio"], row["missing_side"], row["used_as"], row["use_reason"]) == (None, "trainium", "set_aside", "no_figure")
 
 
@@ -163,8 +162,8 @@ def test_only_a_registered_pair_decides_and_the_others_are_not_lost(ask: Ask) ->
     later = ask(none)[f"{YEAR} llm8b-05"]
     assert (later["used_as"], later["use_reason"], later["registered_by"]) == ("descriptive", "labelled_later", "none")
     assert later["ratio"] is not None
-    plan = f"dim_comparison_registrations set is_registered = true, registered_by = 'plan', evidence_of_time = 'file_time' {of_pair}"
-    row = ask(plan)[f"{YEAR} llm8b-05"]
+    by_plan = "is_registered = true, registered_by = 'plan', evidence_of_time = 'file_time'"
+    row = ask(f"dim_comparison_registrations set {by_plan} {of_pair}")[f"{YEAR} llm8b-05"]
     assert (row["used_as"], row["use_reason"]) == ("decides", None)
     assert (row["registered_by"], row["evidence_of_time"]) == ("plan", "file_time")
 
@@ -204,8 +203,9 @@ def in_euros(rate: str) -> str:
 
 def test_costs_in_two_currencies_are_converted(ask: Ask) -> None:
     before = ask()[f"{YEAR} llm8b-05"]
-    rate = "insert into marts.dim_fx_rates (rate_date, base_currency, quote_currency, rate, is_to_reporting_currency, source, source_name)"
-    row = ask(f"{rate} values (date '2026-06-30', 'EUR', 'USD', 2, true, 'example', 'fx')", in_euros("2"))[f"{YEAR} llm8b-05"]
+    names = "rate_date, base_currency, quote_currency, rate, is_to_reporting_currency, source, source_name"
+    rate = f"insert into marts.dim_fx_rates ({names}) values (date '2026-06-30', 'EUR', 'USD', 2, true, 'example', 'fx')"
+    row = ask(rate, in_euros("2"))[f"{YEAR} llm8b-05"]
     assert row["unit"] == "USD" and row["ratio"] == pytest.approx(2 * before["ratio"], rel=1e-8)
 
 
@@ -219,7 +219,8 @@ def test_the_price_setting_is_the_public_price_on_demand_or_nothing(ask: Ask) ->
     listed = ask("fct_training_run_costs set on_demand_list_cost = 2 * effective_cost", setting="price: list")
     paid = ask()
     assert listed[f"{YEAR} llm8b-05"]["ratio"] == pytest.approx(paid[f"{YEAR} llm8b-05"]["ratio"], rel=1e-8)
-    unlisted = ask(f"fct_training_run_costs set on_demand_list_cost = null where training_run_id = '{TPU}'", setting="price: list")
+    unknown = f"fct_training_run_costs set on_demand_list_cost = null where training_run_id = '{TPU}'"
+    unlisted = ask(unknown, setting="price: list")
     assert unlisted[f"{YEAR} llm8b-05"]["ratio"] is None
 
 
@@ -227,8 +228,8 @@ def test_how_a_side_was_bought_stands_beside_it(ask: Ask, tables: duckdb.DuckDBP
     for row in ask().values():
         for family in ("trainium", "tpu"):
             bought = tables.execute(
-                "select distinct purchase_option from marts.fct_purchase_costs inner join marts.dim_training_runs using (training_run_id)"
-                " where workload_key = ? and pair_key = ? and accelerator_family = ? order by 1",
+                "select distinct purchase_option from marts.fct_purchase_costs"
+                " inner join marts.dim_training_runs using (training_run_id) where workload_key = ? and pair_key = ? and accelerator_family = ? order by 1",
                 [row["workload_key"], row["pair_key"], family],
             ).fetchall()
             assert row[f"{family}_purchase"] == (", ".join(name for (name,) in bought) or "unknown")
@@ -238,13 +239,15 @@ def test_how_a_side_was_bought_stands_beside_it(ask: Ask, tables: duckdb.DuckDBP
 def test_a_second_way_to_work_out_the_cost_of_a_success_agrees(ask: Ask, tables: duckdb.DuckDBPyConnection) -> None:
     """Launches thrown into pairs at random, some of which fail or miss: in exact decimals, and by another road."""
     draw = random.Random(24)
-    ids = [run for (run,) in tables.execute("select training_run_id from marts.dim_training_runs where pair_key is not null").fetchall()]
-    for run in sorted(ids):
+    paired = "select training_run_id from marts.dim_training_runs where pair_key is not null order by 1"
+    for (run,) in tables.execute(paired).fetchall():
         state, key = draw.choice(("succeeded", "succeeded", "failed")), draw.choice(("a", "b", "c"))
         tables.execute("update marts.dim_training_runs set state = ?, pair_key = ? where training_run_id = ?", [state, key, run])
-    keys = "select distinct workload_key, pair_key, 'none', null, null, false, null, null, null, null, null from marts.dim_training_runs"
     tables.execute("delete from marts.dim_comparison_registrations")
-    tables.execute(f"insert into marts.dim_comparison_registrations {keys} where workload_key is not null and pair_key is not null")
+    tables.execute(
+        """insert into marts.dim_comparison_registrations (workload_key, pair_key, registered_by, is_registered)
+        select distinct workload_key, pair_key, 'none', false from marts.dim_training_runs where pair_key is not null"""
+    )
     totals: dict[Any, Decimal] = defaultdict(Decimal)
     reached: dict[Any, int] = defaultdict(int)
     for run in rows(

@@ -205,8 +205,8 @@ def test_a_table_of_model_names_is_figures_of_kind_model_name(tmp_path: Path) ->
     write_csv(tmp_path / "own/names.csv", NAMES + NAME)
     [row] = rows_of(converted("user_inputs", tmp_path / "own", tmp_path / "landing"))
     assert row == {
-        "kind": "model_name", "key": "llama3-8b-neuron", "same_as": "llama-3-8b", "unit": "name", "source": "model card (example)",
-        "source_date": dt.date(2026, 3, 2),
+        "kind": "model_name", "key": "llama3-8b-neuron", "same_as": "llama-3-8b", "unit": "name",
+        "source": "model card (example)", "source_date": dt.date(2026, 3, 2),
     }  # fmt: skip
 
 
