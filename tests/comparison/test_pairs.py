@@ -229,7 +229,8 @@ def test_how_a_side_was_bought_stands_beside_it(ask: Ask, tables: duckdb.DuckDBP
         for family in ("trainium", "tpu"):
             bought = tables.execute(
                 "select distinct purchase_option from marts.fct_purchase_costs"
-                " inner join marts.dim_training_runs using (training_run_id) where workload_key = ? and pair_key = ? and accelerator_family = ? order by 1",
+                " inner join marts.dim_training_runs using (training_run_id)"
+                " where workload_key = ? and pair_key = ? and accelerator_family = ? order by 1",
                 [row["workload_key"], row["pair_key"], family],
             ).fetchall()
             assert row[f"{family}_purchase"] == (", ".join(name for (name,) in bought) or "unknown")
