@@ -4,7 +4,8 @@
 {%- for name in series.split(', ') %}{% do same_series.append('begun.' ~ name ~ ' = earlier.' ~ name) %}{% endfor %}
 {%- set same_series = same_series | join(' and ') %}
 {%- set strata = {
-    '': none, 'team': 'team', 'accelerator': 'accelerator_type', 'region': 'region_id', 'software': 'software', 'purchase': 'purchase'
+    '': none, 'team': 'team', 'accelerator': 'accelerator_type', 'region': 'region_id', 'software': 'software',
+    'purchase': 'purchase'
 } %}
 
 with pairs as (
@@ -45,7 +46,7 @@ members as (
 waiting as (
     select distinct workload_key, cluster_start
     from {{ ref('int_comparison_promises') }}
-    where is_registered and is_running and promise <> 'broken' and cluster_start is not null
+    where is_registered and is_running and promise in ('to_target', 'fixed_work') and cluster_start is not null
 ),
 
 half_quarters as (
