@@ -116,9 +116,9 @@ select
     judged.promise_broken_field,
     -- the primary figure of the pair: that of its promise, also where it is not kept
     case when judged.is_to_target then 'cost_per_run_to_target' else 'cost_per_run_of_fixed_work' end as primary_kpi,
-    registrations.registered_by,
+    coalesce(registrations.registered_by, 'none') as registered_by,
     registrations.evidence_of_time,
-    registrations.is_registered,
+    coalesce(registrations.is_registered, false) as is_registered,
     quarters.side_count,
     quarters.settled_at,
     case
@@ -133,5 +133,5 @@ select
     quarters.is_running
 from judged
 inner join quarters on judged.workload_key = quarters.workload_key and judged.pair_key = quarters.pair_key
-inner join {{ ref('dim_comparison_registrations') }} as registrations
+left join {{ ref('dim_comparison_registrations') }} as registrations
     on judged.workload_key = registrations.workload_key and judged.pair_key = registrations.pair_key
