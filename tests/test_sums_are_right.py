@@ -142,7 +142,7 @@ SUMS: dict[str, list[tuple[str, str]]] = {
         ),
     ],
 }
-# rates, prices, powers, factors and what pairs promise; and figures of reports, each of a span of time, a boundary or a method of its own
+# rates, prices, powers, factors, what pairs promise; and figures of reports, each of a span, a boundary or a method of its own
 NOT_ADDED = {
     *("dim_accelerators", "dim_accelerator_sources", "dim_prices", "dim_emission_factors", "dim_fx_rates"),
     *("rpt_break_even", "rpt_purchase_options", "rpt_quarterly_disclosure", "rpt_quarterly_figures", "rpt_vendor_claims"),
