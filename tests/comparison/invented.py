@@ -25,7 +25,7 @@ PAIR = {
     "log_ratio_high": None,
 }
 TYPES = {"is_power_assumed": "boolean", **dict.fromkeys(("log_ratio", "log_ratio_low", "log_ratio_high"), "decimal(18, 12)")}
-PAIRS = f"""select {WINDOW}, workload_key, kpi, factor_view, '' as setting, place as trainium_accelerator_type,
+PAIRS = f"""select {WINDOW}, workload_key, kpi, factor_view, '' as setting, 'decides' as use, place as trainium_accelerator_type,
     '' as trainium_region_id, '' as tpu_accelerator_type, '' as tpu_region_id, basis_class, is_power_assumed,
     log_ratio, log_ratio_low, log_ratio_high
     from temp.invented"""

@@ -1,10 +1,12 @@
 {%- set compared = 'window_start, window_end, workload_key, kpi, factor_view' %}
 {%- set words = {
-    'cost_per_run_to_target': 'cost per run to target', 'cost_per_million_tokens': 'cost per 1M useful tokens',
+    'cost_per_run_to_target': 'cost per run to target', 'cost_per_run_of_fixed_work': 'cost per run of fixed work',
+    'cost_per_million_tokens': 'cost per 1M useful tokens',
     'cost_per_exaflop': 'cost per useful EFLOP', 'energy_kwh_per_million_tokens': 'energy per 1M useful tokens',
     'location_based_gco2e_per_million_tokens': 'location-based emissions per 1M useful tokens',
     'market_based_gco2e_per_million_tokens': 'market-based emissions per 1M useful tokens',
-    'sci_gco2e_per_million_tokens': 'operational SCI per 1M useful tokens', 'mfu_ratio': 'model FLOP utilisation', 'goodput_ratio': 'goodput',
+    'sci_gco2e_per_million_tokens': 'operational SCI per 1M useful tokens', 'mfu_ratio': 'model FLOP utilisation',
+    'held_time_utilisation_ratio': 'utilisation of held time', 'goodput_ratio': 'goodput',
 } %}
 
 -- workloads with finished runs on both sides in the window, or in pairs of it
@@ -60,6 +62,7 @@ medians as (
             shown.window_start = run_medians.window_start and shown.window_end = run_medians.window_end
             and shown.workload_key = run_medians.workload_key and kpis.kpi = run_medians.kpi
             and kpis.factor_view = run_medians.factor_view
+    where kpis.kpi <> 'cost_per_run_of_fixed_work' or run_medians.kpi is not null
     /* end of medians */
 ),
 
