@@ -6,14 +6,26 @@
 case when count(*) = count({{ x }}) then cast(sum({{ x }}) as double) end
 {%- endmacro %}
 
-{# The natural logarithm at twelve decimals; null for what is not above 0. #}
+{# The natural logarithm at twelve decimals, half away from zero; null for what is not above 0. A cast of the double would round halves otherwise
+   on the other engine: it is made whole units by IEEE steps. No double has a logarithm of 1000 or more. #}
 {% macro exact_log(x) -%}
-case when {{ x }} > 0 then cast(ln({{ x }}) as decimal(18, 12)) end
+case
+            when {{ x }} > 0
+                then cast({{ from_units('cast(sign(ln(' ~ x ~ ')) * floor(abs(ln(' ~ x ~ ')) * 1e12 + 5e-1) as bigint)', 12) }} as decimal(18, 12))
+        end
 {%- endmacro %}
 
-{# The mean of exact logarithms at twelve decimals, over a group or a window. #}
+{# The mean of exact logarithms at twelve decimals, half away from zero, over a group or a window; null without any. Divided as whole numbers: of two
+   logarithms every other mean is a tie, which a quotient of doubles leaves to the engine. #}
 {% macro mean_log(x, over='') -%}
-cast(cast(sum({{ x }}){{ over }} as double) / cast(count({{ x }}){{ over }} as double) as decimal(18, 12))
+{%- set total, n = 'sum(' ~ x ~ ')' ~ over, 'cast(count(' ~ x ~ ')' ~ over ~ ' as decimal(18, 0))' -%}
+{%- set doubled = 'cast(2 * ' ~ to_units('abs(' ~ total ~ ')', 12) ~ ' + ' ~ n ~ ' as decimal(38, 0))' -%}
+case
+            when count({{ x }}){{ over }} > 0
+                then cast({{ from_units(
+                    'case when ' ~ total ~ ' < 0 then -1 else 1 end * ' ~ int_div(doubled, 'cast(2 * ' ~ n ~ ' as decimal(38, 0))'), 12
+                ) }} as decimal(18, 12))
+        end
 {%- endmacro %}
 
 {# A ratio or a count in a sentence: 0.780, on either engine. #}

@@ -9,6 +9,6 @@ select
     {{ stratum }},
     count(*) as pair_count,
     {{ mean_log('log_ratio') }} as mean_log_ratio
-from {{ ref('int_comparison_pairs') }}
-where setting = ''
+from {{ ref('int_comparison_window_pairs') }}
+where setting = '' and log_ratio is not null and use <> 'not_comparable'
 group by window_start, window_end, workload_key, kpi, factor_view, {{ stratum }}

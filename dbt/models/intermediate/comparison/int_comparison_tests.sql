@@ -10,8 +10,8 @@ with deviations as (
         basis_class,
         is_power_assumed,
         cast(log_ratio - {{ mean_log('log_ratio', ' over (partition by ' ~ compared ~ ')') }} as decimal(18, 12)) as deviation
-    from {{ ref('int_comparison_pairs') }}
-    where setting = ''
+    from {{ ref('int_comparison_window_pairs') }}
+    where setting = '' and log_ratio is not null and use <> 'not_comparable'
 ),
 
 moments as (
@@ -45,10 +45,10 @@ spreads as (
     select
         moments.*,
         strata.is_simpson,
-        moments.kpi = 'cost_per_run_to_target' as is_primary,
+        moments.kpi like 'cost_per_run%' as is_primary,
         moments.kpi like 'energy%' or moments.kpi like '%gco2e%' as is_modelled,
         -- more is better of these two, less of all others
-        moments.kpi in ('mfu_ratio', 'goodput_ratio') as is_more_better,
+        moments.kpi in ('mfu_ratio', 'goodput_ratio', 'held_time_utilisation_ratio') as is_more_better,
         case when moments.pair_count > 1 then sqrt(moments.squares / (moments.pair_count - 1)) end as spread,
         -- |skewness| of the sample above 1.25: the mean of so few is not near enough to normal (docs/adr/0045)
         moments.squares > 0
