@@ -51,6 +51,7 @@ BESIDE = {
     "dim_accelerator_sources",
     "dim_article_figures",
     "dim_comparison_settings",
+    "dim_comparison_plan_power",
     "dim_datapoints",
     "dim_f_quantiles",
     "dim_porting_costs",
