@@ -268,6 +268,7 @@ joined as (
         decisions.claimed_direction,
         decisions.standing_direction,
         decisions.claimed_at,
+        case when decisions.standing_direction <> 0 then decisions.claim_mean else decisions.mean end as shown_mean,
         decisions.claim_log_e,
         decisions.claim_e_needed,
         decisions.claim_log_low,
@@ -298,12 +299,12 @@ joined as (
             when medians.kpi not like 'cost%' or decisions.standing_direction = 0 then false
             when decisions.standing_direction > 0
                 then coalesce(
-                    exp(decisions.mean) * (1e0 - shares.trainium_share) <= 1e0 - coalesce(shares.tpu_least_share, 0e0)
-                    or exp(decisions.mean) * (1e0 - shares.trainium_least_share) <= 1e0 - coalesce(shares.tpu_share, 0e0), true
+                    exp(decisions.claim_mean) * (1e0 - shares.trainium_share) <= 1e0 - coalesce(shares.tpu_least_share, 0e0)
+                    or exp(decisions.claim_mean) * (1e0 - shares.trainium_least_share) <= 1e0 - coalesce(shares.tpu_share, 0e0), true
                 )
             else coalesce(
-                exp(decisions.mean) * (1e0 - coalesce(shares.trainium_least_share, 0e0)) >= 1e0 - shares.tpu_share
-                or exp(decisions.mean) * (1e0 - coalesce(shares.trainium_share, 0e0)) >= 1e0 - shares.tpu_least_share, true
+                exp(decisions.claim_mean) * (1e0 - coalesce(shares.trainium_least_share, 0e0)) >= 1e0 - shares.tpu_share
+                or exp(decisions.claim_mean) * (1e0 - coalesce(shares.trainium_share, 0e0)) >= 1e0 - shares.tpu_least_share, true
             )
         end as is_withheld
     from medians
@@ -513,7 +514,7 @@ select
         else case
             when verdict = 'equivalent' then 'The sides do not differ by ' || {{ in_words('(exp(log_least_difference) - 1e0) * 100e0') }}
                 || ' % or more in ' || kpi_words || ': '
-            else 'TPU''s ' || kpi_words || ' is ' || {{ in_words('exp(mean)') }} || ' times Trainium''s: '
+            else 'TPU''s ' || kpi_words || ' is ' || {{ in_words('exp(shown_mean)') }} || ' times Trainium''s: '
         end || 'deciding interval ' || {{ in_words('exp(shown_log_low)') }} || ' to ' || {{ in_words('exp(shown_log_high)') }} || ', '
         || in_clusters || ', ' || cast(shown_k as string) || ' of ' || cast(shown_m as string) || ' claimed.'
         || case
