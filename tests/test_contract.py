@@ -50,17 +50,12 @@ BESIDE = {
     "activity_data",
     "dim_accelerator_sources",
     "dim_article_figures",
-<<<<<<< .merge_file_PJIUSh
-    "dim_comparison_settings",
     "dim_comparison_plan_power",
+    "dim_comparison_registrations",
+    "dim_comparison_settings",
     "dim_datapoints",
     "dim_f_quantiles",
-=======
-    "dim_comparison_registrations",
-    "dim_comparison_plan_power",
-    "dim_datapoints",
     "dim_model_names",
->>>>>>> .merge_file_Bbxeq3
     "dim_porting_costs",
     "dim_power_terms",
     "dim_pue",
