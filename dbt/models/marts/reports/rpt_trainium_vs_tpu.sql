@@ -75,7 +75,6 @@ window_pairs as (
         log_ratio_low,
         log_ratio_high,
         use,
-        max(use) over (partition by {{ compared }}) as last_use,
         min(use) over (partition by {{ compared }}) as first_use
     from {{ ref('int_comparison_window_pairs') }}
     where setting = '' and log_ratio is not null and use in ('decides', 'descriptive')
