@@ -10,7 +10,7 @@ VENDOR_CLAIMS = chosen(
     """marts.rpt_vendor_claims
 left join (select claim_id, claimed_value_high, unit as claimed_unit, tested_by from marts.dim_vendor_claims) as claims
     using (claim_id)""",
-    """case verdict when 'supported' then 1 when 'contradicted' then 2 when 'undecided' then 3 else 4 end,
+    """case verdict when 'supported' then 1 when 'contradicted' then 2 when 'undecided' then 3 when 'no_data' then 4 else 5 end,
     left(claim_id, 1) desc, try_cast(regexp_extract(claim_id, '[0-9]+') as integer), claim_id""",
 )
 ARTICLE_FIGURES = chosen(
@@ -48,7 +48,8 @@ WHAT_IF = chosen(
 TABLES = (VENDOR_CLAIMS, PURCHASE_OPTIONS, WHAT_IF_SPAN, WHAT_IF, ARTICLE_FIGURES)
 TITLE = "Claims, ways to buy, and other regions"
 LEAD = (
-    "Claims of vendors and public articles beside what this ledger measures; without data there is no verdict. Below are "
+    "Claims of vendors and public articles beside what this ledger measures; without data there is no verdict, and what no "
+    "ledger can test is named. Below are "
     "sensitivities: what a run would have cost bought otherwise, and what it would have emitted elsewhere. They are no figures "
     "of the ledger and of no inventory."
 )
