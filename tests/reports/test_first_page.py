@@ -92,6 +92,25 @@ def test_a_quarter_after_another_shows_what_changed_and_what_is_not_compared(rec
     assert page["emissions"] == "No emissions of 2026Q3 are disclosed yet: a carbon month of the quarter is not published."
 
 
+def test_a_change_of_method_is_named_with_the_bounds_of_both_quarters(tmp_path: Path) -> None:
+    """The same run in both quarters; in the second its watts are calibrated, and half of what they were."""
+    runs = (replace(TWO_RUNS[0], months=MONTHS),)
+    path = write_published(tmp_path / "p.duckdb", runs, payers=PAYERS[:1], carbon_until=date(2026, 9, 1))
+    halved = ", ".join(
+        f"{boundary}_energy_kwh{end} = {boundary}_energy_kwh{end} / 2"
+        for boundary in ("chip", "chip_host", "it", "facility")
+        for end in ("", "_low", "_high")
+    )
+    changed(
+        path,
+        f"update marts.fct_training_run_energy set {halved}, energy_basis = 'utilisation_model', power_confidence = 'calibrated' "
+        "where usage_month >= date '2026-07-01'",
+    )
+    bounded = r"[\d.]+ \([\d.]+-[\d.]+\) [kM]Wh"
+    expected = rf"their energy fell by [\d.]+ % from {bounded} to {bounded}, of which [\d.]+ [kM]Wh less is another method"
+    assert re.search(expected, page_of(path, "2026Q3", tmp_path)["changes"])
+
+
 def test_a_break_in_the_providers_model_is_the_reason_why_no_change_is_reported(tmp_path: Path) -> None:
     runs = (replace(TWO_RUNS[0], months=MONTHS),)
     path = write_published(tmp_path / "p.duckdb", runs, payers=PAYERS[:1], carbon_until=date(2026, 9, 1))
