@@ -4,6 +4,9 @@ Sensitivities and what-ifs only: nothing here is a figure of the book, and nothi
 """
 
 from reports.sections.tables import chosen, summed
+from reports.sections.verdicts import PRIMARY
+
+WINDOW = "window_start = $start and window_end = $end"
 
 VENDOR_CLAIMS = chosen(
     "vendor_claims",
@@ -19,9 +22,15 @@ ARTICLE_FIGURES = chosen(
     "is_right nulls last, figure_id",
     stated_unit="unit",
 )
+# prices side by side rank nothing: beside them is the verdict of the workload at what was paid
 PURCHASE_OPTIONS = chosen(
     "purchase_options",
-    "marts.rpt_purchase_options",
+    f"""marts.rpt_purchase_options
+left join (
+    select workload_key, verdict from marts.rpt_trainium_vs_tpu
+    where {WINDOW} and kpi in {PRIMARY}
+    qualify row_number() over (partition by workload_key order by verdict = 'not_comparable', kpi desc) = 1
+) as verdicts using (workload_key)""",
     "cost_per_run is null, workload_key, accelerator_type desc, region_id, cost_per_run, purchase_option",
     option_cost="cast(cost_per_run as decimal(38, 12))",
 )
