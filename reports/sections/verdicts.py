@@ -86,7 +86,7 @@ where (saving_per_run > 0 or (saving_per_run is null and from_family = 'trainium
 )
 PAIRS = chosen(
     "pair_ratios",
-    f"marts.rpt_comparison_pairs\nwhere {YEAR} and factor_view = 'chip' and setting = ''",
+    f"marts.rpt_comparison_pairs\nwhere {YEAR} and factor_view = 'chip' and setting = '' and ratio is not null",
     f"workload_key, {POSITION}, pair_key",
     measure=MEASURE,
 )

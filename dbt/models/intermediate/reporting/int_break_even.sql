@@ -1,7 +1,7 @@
-{#- the interval on which the verdict of a row rests; less than the verdict is never shown -#}
-{%- set low = "case verdicts.measure when 'cost' then verdicts.ratio_low else verdicts.ratio_corner_low end" %}
-{%- set high = "case verdicts.measure when 'cost' then verdicts.ratio_high else verdicts.ratio_corner_high end" %}
-{%- set middle = 'verdicts.geometric_mean_ratio' %}
+{#- the interval that decided, and its middle; the ratio of the window's pairs is another figure -#}
+{%- set low = 'verdicts.decided_low' %}
+{%- set high = 'verdicts.decided_high' %}
+{%- set middle = 'sqrt(verdicts.decided_low * verdicts.decided_high)' %}
 with measures as (
     select 'cost' as measure, 'cost_per_run_to_target' as kpi
     union all
@@ -50,7 +50,9 @@ bases as (
     from ranked_verdicts as verdicts
     inner join {{ ref('rpt_comparison_pairs') }} as pairs using (window_start, window_end, workload_key, kpi, factor_view)
     inner join run_tokens as tokens using (workload_key, pair_key)
-    where verdicts.place = 1 and pairs.setting = '' and tokens.accelerator_family in ('trainium', 'tpu')
+    where
+        verdicts.place = 1 and pairs.setting = '' and pairs.ratio is not null
+        and tokens.accelerator_family in ('trainium', 'tpu')
     group by verdicts.measure, verdicts.workload_key, tokens.accelerator_family
     having verdicts.measure <> 'cost' or min(pairs.unit) = max(pairs.unit)
 ),

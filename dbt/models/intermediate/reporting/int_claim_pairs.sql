@@ -157,28 +157,31 @@ quarters as (
 )
 
 select
-    claim_id,
-    workload_key,
-    pair_key,
+    quarters.claim_id,
+    quarters.workload_key,
+    quarters.pair_key,
     -- half a calendar quarter: to the 15th of its second month, and from the 16th on
     case
-        when settled_on < cast(quarter_start + interval 1 month + interval 15 day as date) then quarter_start
-        else cast(quarter_start + interval 1 month + interval 15 day as date)
+        when quarters.settled_on < cast(quarters.quarter_start + interval 1 month + interval 15 day as date)
+            then quarters.quarter_start
+        else cast(quarters.quarter_start + interval 1 month + interval 15 day as date)
     end as cluster_start,
-    cast(quarter_start + interval 3 month as date) as closed_on,
-    basis_class,
+    cast(quarters.quarter_start + interval 3 month as date) as closed_on,
+    quarters.basis_class,
     case
-        when is_running then 'a launch of it still runs'
-        when not is_known then 'a figure of it is not known, or is in two currencies'
-        when not coalesce(is_promise_kept, false)
+        when quarters.is_running then 'a launch of it still runs'
+        when not quarters.is_known then 'a figure of it is not known, or is in two currencies'
+        when not coalesce(quarters.is_promise_kept, false)
             then 'its sides did not state the same model with the same target or the same work'
-        when basis_class = 'mixed' then 'it is measured on one side and modelled on the other'
-        when is_assumed then 'power of one side is assumed, and no verdict rests on that'
+        when quarters.basis_class = 'mixed' then 'it is measured on one side and modelled on the other'
+        when quarters.is_assumed then 'power of one side is assumed, and no verdict rests on that'
+        when not coalesce(registrations.is_registered, false) then 'it was not registered before its later side began'
     end as set_aside_because
     {%- for role in ['side', 'baseline'] %},
-    cast({{ role }}_work as decimal(38, 9)) as {{ role }}_work
+    cast(quarters.{{ role }}_work as decimal(38, 9)) as {{ role }}_work
     {%- for end in ends %},
-    cast({{ role }}_amount{{ end }} as decimal(38, 9)) as {{ role }}_amount{{ end }}
+    cast(quarters.{{ role }}_amount{{ end }} as decimal(38, 9)) as {{ role }}_amount{{ end }}
     {%- endfor %}
     {%- endfor %}
 from quarters
+left join {{ ref('dim_comparison_registrations') }} as registrations using (workload_key, pair_key)
