@@ -131,6 +131,8 @@ class Figure:
     prior_low: Decimal | None = None
     prior_high: Decimal | None = None
     change: Decimal | None = None
+    change_by_activity: Decimal | None = None
+    change_by_method: Decimal | None = None
     change_ratio: Decimal | None = None
     change_reason: str = ""
     absent: str = ""

@@ -31,7 +31,8 @@ from reports.publication import Publication, opened_door
 from reports.statements import report_statements
 from reports.tracing.figures import IN_SQL
 
-NUMBERS = ("value", "low", "high", "prior_low", "prior_high", "change", "change_ratio", "whole", "prior")  # of a headline figure
+CHANGES = ("change", "change_by_activity", "change_by_method", "change_ratio")
+NUMBERS = ("value", "low", "high", "prior_low", "prior_high", *CHANGES, "whole", "prior")  # of a headline figure
 DEPENDS = {".pdf": ("typst", "jinja2", "markupsafe", *layout.FONTS), ".xlsx": ("xlsxwriter",), ".html": ("jinja2", "markupsafe")}
 # of a pack's folder and its issue.json: tables that differ, tables that cannot be built again, how many were compared
 Rebuild = Callable[[Path, dict[str, Any]], tuple[list[str], list[str], int]]

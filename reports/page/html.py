@@ -58,10 +58,18 @@ def _change_lines(figure: Figure) -> list[str]:
     if figure.change is not None and is_share(figure.unit):
         lines.append(f"{_signed(figure.change * 100)} percentage points")
     elif figure.change_ratio is not None:
-        lines.append(f"{_signed(figure.change_ratio * 100)} % on {figure.prior_quarter}")
+        lines.append(f"{_signed(figure.change_ratio * 100)} % on {figure.prior_quarter}{_by_method(figure)}")
     elif figure.change_reason and figure.value is not None:
         lines.append(f"No change shown: {figure.change_reason}.")
     return lines
+
+
+def _by_method(figure: Figure) -> str:
+    """, of which -12.3 % by another method."""
+    if not figure.change_by_method or not figure.prior:
+        return ""
+    percent = _signed(figure.change_by_method / figure.prior * 100)
+    return "" if percent in ("0.0", "-0.0", "0") else f", of which {percent} % by another method"
 
 
 def _signed(value: Decimal) -> str:

@@ -4,13 +4,16 @@ Sensitivities and what-ifs only: nothing here is a figure of the book, and nothi
 """
 
 from reports.sections.tables import chosen, summed
+from reports.sections.verdicts import PRIMARY
+
+WINDOW = "window_start = $start and window_end = $end"
 
 VENDOR_CLAIMS = chosen(
     "vendor_claims",
     """marts.rpt_vendor_claims
 left join (select claim_id, claimed_value_high, unit as claimed_unit, tested_by from marts.dim_vendor_claims) as claims
     using (claim_id)""",
-    """case verdict when 'supported' then 1 when 'contradicted' then 2 when 'undecided' then 3 else 4 end,
+    """case verdict when 'supported' then 1 when 'contradicted' then 2 when 'undecided' then 3 when 'no_data' then 4 else 5 end,
     left(claim_id, 1) desc, try_cast(regexp_extract(claim_id, '[0-9]+') as integer), claim_id""",
 )
 ARTICLE_FIGURES = chosen(
@@ -19,9 +22,15 @@ ARTICLE_FIGURES = chosen(
     "is_right nulls last, figure_id",
     stated_unit="unit",
 )
+# prices side by side rank nothing: beside them is the verdict of the workload at what was paid
 PURCHASE_OPTIONS = chosen(
     "purchase_options",
-    "marts.rpt_purchase_options",
+    f"""marts.rpt_purchase_options
+left join (
+    select workload_key, verdict from marts.rpt_trainium_vs_tpu
+    where {WINDOW} and kpi in {PRIMARY}
+    qualify row_number() over (partition by workload_key order by verdict = 'not_comparable', kpi desc) = 1
+) as verdicts using (workload_key)""",
     "cost_per_run is null, workload_key, accelerator_type desc, region_id, cost_per_run, purchase_option",
     option_cost="cast(cost_per_run as decimal(38, 12))",
 )
@@ -48,7 +57,8 @@ WHAT_IF = chosen(
 TABLES = (VENDOR_CLAIMS, PURCHASE_OPTIONS, WHAT_IF_SPAN, WHAT_IF, ARTICLE_FIGURES)
 TITLE = "Claims, ways to buy, and other regions"
 LEAD = (
-    "Claims of vendors and public articles beside what this ledger measures; without data there is no verdict. Below are "
+    "Claims of vendors and public articles beside what this ledger measures; without data there is no verdict, and what no "
+    "ledger can test is named. Below are "
     "sensitivities: what a run would have cost bought otherwise, and what it would have emitted elsewhere. They are no figures "
     "of the ledger and of no inventory."
 )

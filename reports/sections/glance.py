@@ -10,6 +10,7 @@ from reports.sections.headlines import ON_THE_PAGE, WORDS
 from reports.sections.lost_work import LOST_WORK_BY_CAUSE
 from reports.sections.summary import sentences
 from reports.sections.tables import chosen
+from reports.sections.verdicts import VERDICTS, verdict_sentences
 
 LABELS = "\n        ".join(f"when '{id}' then '{words['label']}'" for id, words in WORDS.items())
 # a figure that neither quarter has is no row: a provider without a split of Scope 3 has none in any
@@ -37,4 +38,6 @@ def section(publication: Publication, quarter: Quarter, figures: list[Figure]) -
         lost=answer(publication, quarter, LOST_WORK_BY_CAUSE),
         uncarried=answer(publication, quarter, RESIDUAL_SHARES),
     )
+    if decided := answered(publication, quarter, VERDICTS).get(VERDICTS.id):
+        found += verdict_sentences(decided)
     return Section("glance", "At a glance", tables=tuple(tables.values()), sentences=found)

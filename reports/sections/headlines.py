@@ -13,9 +13,12 @@ from reports.sections.tables import declared
 
 WORDS: dict[str, dict[str, str]] = declared()["headlines"]
 ON_THE_PAGE = tuple(WORDS)[:5]
+OF_CHANGE = ("change", "change_by_activity", "change_by_method")
+AS_THEY_ARE = ("value", "low", "high", "prior_quarter", "prior_low", "prior_high", *OF_CHANGE)
 
 SQL = """select unit, value, low, high, whole_value, known_value, known_low, known_high, part_count, known_part_count,
-    not_available_reason, prior_quarter, prior_value, prior_low, prior_high, change, change_ratio, change_reason
+    not_available_reason, prior_quarter, prior_value, prior_low, prior_high, change, change_by_activity, change_by_method,
+    change_ratio, change_reason
 from marts.rpt_quarterly_figures
 where quarter = '{quarter}' and figure_id = '{id}'{unit}
 order by unit"""
@@ -32,7 +35,7 @@ def _figure(quarter: Quarter, name: str, row: Row, several: bool) -> Figure:
         unit=unit,
         method=words["method"],
         sql=SQL.format(quarter=quarter.name, id=name, unit=f" and unit = '{unit}'" if several else ""),
-        **{name: row[name] for name in ("value", "low", "high", "prior_quarter", "prior_low", "prior_high", "change")},
+        **{name: row[name] for name in AS_THEY_ARE},
         known=known if None not in known else None,
         known_label=f"in the other {row['known_part_count']} run-months" if None not in known else "",
         whole=row["whole_value"],

@@ -96,15 +96,35 @@ def _whole_bill(table: Table) -> str:
 
 
 def _change(figure: Figure, words: str) -> str:
-    """their energy fell by 2.2 % from 56.1 MWh; or rose, or stayed as it was."""
+    """their energy fell by 2.2 % from 56.1 (41.5-101) MWh to 54.9 (40.5-98.9) MWh, of which 1.0 MWh is another method.
+
+    With the bounds of both quarters where the figure is modelled.
+    """
     ratio = figure.change_ratio or Decimal(0)
     currency = f" in {figure.unit}" if "," in figure.id else ""
-    prior = _number(f"{figure.id}/prior", EN_DASH if figure.prior is None else amount(figure.prior, figure.unit))
+    prior = EN_DASH
+    if figure.prior is not None:
+        bounds = figure.prior_low, figure.prior_high
+        is_bounded = figure.prior and None not in bounds
+        prior = interval(figure.prior, *bounds, figure.unit) if is_bounded else amount(figure.prior, figure.unit)  # type: ignore[arg-type]
+    before = _number(f"{figure.id}/prior", prior)
+    now = f" to {_number(figure.id, _value(figure))}" if figure.low is not None else ""
     percent = grouped(abs(ratio) * 100, 1)
     if percent in ("0.0", "0"):
-        return f"{words}{currency} stayed at {prior}"
-    by = _number(f"{figure.id}/change_ratio", f"{percent}{THIN_SPACE}%")
-    return f"{words}{currency} {'rose' if ratio > 0 else 'fell'} by {by} from {prior}"
+        text = f"{words}{currency} stayed at {before}"
+    else:
+        by = _number(f"{figure.id}/change_ratio", f"{percent}{THIN_SPACE}%")
+        text = f"{words}{currency} {'rose' if ratio > 0 else 'fell'} by {by} from {before}{now}"
+    return text + _method(figure)
+
+
+def _method(figure: Figure) -> str:
+    """How much of a change is another method, where a reader could see it: from a tenth of a per cent on."""
+    part = figure.change_by_method
+    if not part or not figure.prior or abs(part) * 1000 < figure.prior:
+        return ""
+    more = "more" if part > 0 else "less"
+    return f", of which {_number(f'{figure.id}/change_by_method', amount(abs(part), figure.unit))} {more} is another method"
 
 
 def _sentence(id: str, text: str) -> Sentence:

@@ -1,6 +1,7 @@
 """Trainium and TPU side by side: the verdicts, what they rest on, and what would change them. No statistics here."""
 
 from collections.abc import Iterable
+from urllib.parse import quote
 
 from reports.door import Row
 from reports.model import Section, Sentence, Table, answered
@@ -8,11 +9,12 @@ from reports.publication import Publication
 from reports.quarter import Quarter
 from reports.sections import compared
 from reports.sections.charts import ratio_chart
-from reports.sections.tables import chosen
+from reports.sections.tables import chosen, declared
 
 TITLE = "Trainium and TPU side by side"
 KPIS = {
     "cost_per_run_to_target": "Cost per run to target",
+    "cost_per_run_of_fixed_work": "Cost per run of fixed work",
     "cost_per_million_tokens": "Cost per 1M useful tokens",
     "cost_per_exaflop": "Cost per useful EFLOP",
     "energy_kwh_per_million_tokens": "Energy per 1M useful tokens",
@@ -20,9 +22,10 @@ KPIS = {
     "market_based_gco2e_per_million_tokens": "Market-based per 1M useful tokens",
     "sci_gco2e_per_million_tokens": "SCI, operational, per 1M useful tokens",
     "mfu_ratio": "Model FLOP utilisation",
+    "held_time_utilisation_ratio": "Utilisation of held time",
     "goodput_ratio": "Goodput",
 }
-PRIMARY = "cost_per_run_to_target"
+PRIMARY = ("cost_per_run_to_target", "cost_per_run_of_fixed_work")
 SPAN = "case when window_start = $start then 'quarter' else 'four quarters' end"
 WINDOWS = "window_end = $end and window_start in ($start, cast($end - interval 1 year as date))"
 YEAR = "window_end = $end and window_start = cast($end - interval 1 year as date)"  # the four quarters to the end of this
@@ -30,10 +33,16 @@ WHEN = " ".join(f"when '{key}' then '{words}'" for key, words in KPIS.items())
 MEASURE = f"case kpi {WHEN} end"
 POSITION = f"list_position({list(KPIS)}, kpi)"  # in reading order
 
+# of a workload the one figure that its runs promised
 VERDICTS = chosen(
     "verdicts",
-    f"marts.rpt_trainium_vs_tpu\nwhere {WINDOWS} and kpi = '{PRIMARY}' and (window_start = $start or pair_count > 0)",
+    f"""marts.rpt_trainium_vs_tpu
+where {WINDOWS} and kpi in {PRIMARY} and (window_start = $start or pair_count > 0)
+qualify row_number() over (
+    partition by workload_key, window_start order by verdict = 'not_comparable', pair_count desc, kpi desc
+) = 1""",
     "workload_key, window_start desc",
+    measure=MEASURE,
     span=SPAN,
 )
 MODELLED_VERDICTS = chosen(
@@ -53,7 +62,7 @@ BY_KPI = chosen(
 )
 STRATA = chosen(
     "comparison_strata",
-    f"marts.rpt_comparison_strata\nwhere window_end = $end and kpi = '{PRIMARY}' and is_different",
+    f"marts.rpt_comparison_strata\nwhere window_end = $end and kpi in {PRIMARY} and is_different",
     "workload_key, stratum_kind, stratum",
 )
 SENSITIVITIES = chosen(
@@ -62,7 +71,18 @@ SENSITIVITIES = chosen(
     f"workload_key, {POSITION}, setting",
     measure=MEASURE,
 )
-BREAK_EVEN = chosen("break_even", "marts.rpt_break_even\nwhere saving_per_run > 0", "workload_key, from_family")
+# by the newest verdict, so in the report of its window alone; of a workload that is not decided the reason, once
+BREAK_EVEN = chosen(
+    "break_even",
+    f"""marts.rpt_break_even
+where (saving_per_run > 0 or (saving_per_run is null and from_family = 'trainium')) and workload_key in (
+    select workload_key from marts.rpt_trainium_vs_tpu
+    where kpi in {PRIMARY} and factor_view = 'chip' and pair_count > 0
+    group by workload_key
+    having max(window_end) = $end
+)""",
+    "workload_key, from_family",
+)
 PAIRS = chosen(
     "pair_ratios",
     f"marts.rpt_comparison_pairs\nwhere {YEAR} and factor_view = 'chip' and setting = '' and ratio is not null",
@@ -74,6 +94,20 @@ LEAD = (
     "named where five pairs or more agree, the power of the chips is not assumed, and less is left without a run than the "
     "sides differ."
 )
+WORDS = declared()["verdict_sentences"]
+
+
+def verdict_sentences(table: Table) -> tuple[Sentence, ...]:
+    """One for each workload with its verdict and the reason as the table has it: of the four quarters, else of the quarter."""
+    rows: dict[str, Row] = {}
+    for row in sorted(table.rows, key=lambda row: (row["span"] == "quarter", row["verdict"] == "not_comparable")):
+        rows.setdefault(str(row["workload_key"]), row)
+    return tuple(
+        Sentence(f"verdict,{quote(name)}", (f"{name}, {row['measure'].lower()}: {WORDS[row['verdict']]}. {row['reason']}",))
+        for name, row in sorted(rows.items())
+    )
+
+
 DISAGREEMENT = f"""select allocated.workload_key, allocated.pair_count as allocated_pairs, modelled.pair_count as modelled_pairs,
     allocated.geometric_mean_ratio as allocated_ratio, modelled.geometric_mean_ratio as modelled_ratio
 from marts.rpt_comparison_sensitivities as allocated

@@ -5,11 +5,12 @@ from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
 from reports.page.numbers import amount
-from tests.reports.kit import changed, record_of, rendered, tables_of
+from tests.reports.kit import changed, record_of, rendered, tables_of, values_of
 from tests.reports.published_fixture import PAIRED, TWO_RUNS, write_published
 from tests.reports.published_rows import MONTHS, PAYERS, Run
 
@@ -33,8 +34,8 @@ def records(published: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[s
 
 @pytest.mark.parametrize("quarter", ["2026Q2", "2026Q3"])
 def test_the_page_is_read_aloud_in_a_minute(records: dict[str, dict], quarter: str) -> None:
-    words = " ".join(said(records[quarter]).values()).split()
-    assert 60 < len(words) <= 170
+    board = {id: text for id, text in said(records[quarter]).items() if not id.startswith("verdict,")}  # one for each workload
+    assert 60 < len(" ".join(board.values()).split()) <= 170
 
 
 @pytest.mark.parametrize("quarter", ["2026Q2", "2026Q3"])
@@ -46,6 +47,8 @@ def test_each_number_of_a_sentence_is_a_figure_of_the_record(records: dict[str, 
     count = 0
     for sentence in record["sections"][0]["sentences"]:
         plain = sentence["text"]
+        if sentence["id"].startswith("verdict,"):
+            continue  # its reason is a text of the verdict's row
         for number in sentence["figures"]:
             count += 1
             plain = plain.replace(number["text"], "", 1)
@@ -90,6 +93,37 @@ def test_a_quarter_after_another_shows_what_changed_and_what_is_not_compared(rec
     assert re.match(r"Against 2026Q2 the cost of training runs (rose|fell) by [\d.]+ % from [\d ]+ USD", page["changes"])
     assert "No change is shown for their location-based Scope 2 and their market-based Scope 2: " in page["changes"]
     assert page["emissions"] == "No emissions of 2026Q3 are disclosed yet: a carbon month of the quarter is not published."
+
+
+@pytest.mark.parametrize("quarter", ["2026Q2", "2026Q3"])
+def test_the_verdict_of_each_workload_is_on_the_page_as_its_table_has_it(records: dict[str, dict], quarter: str) -> None:
+    rows = values_of(records[quarter], "verdicts") if "verdicts" in tables_of(records[quarter]) else []
+    page = {id: text for id, text in said(records[quarter]).items() if id.startswith("verdict,")}
+    assert len(page) == len({row["workload_key"] for row in rows})
+    for row in rows:
+        text = page[f"verdict,{quote(row['workload_key'])}"]
+        year = [one for one in rows if one["workload_key"] == row["workload_key"] and one["span"] != "quarter"] or [row]
+        assert text.endswith(year[0]["reason"].replace("\u2009", " "))
+        assert ("undecided" in text.partition(". ")[0]) == (year[0]["verdict"] == "undecided")
+
+
+def test_a_change_of_method_is_named_with_the_bounds_of_both_quarters(tmp_path: Path) -> None:
+    """The same run in both quarters; in the second its watts are calibrated, and half of what they were."""
+    runs = (replace(TWO_RUNS[0], months=MONTHS),)
+    path = write_published(tmp_path / "p.duckdb", runs, payers=PAYERS[:1], carbon_until=date(2026, 9, 1))
+    halved = ", ".join(
+        f"{boundary}_energy_kwh{end} = {boundary}_energy_kwh{end} / 2"
+        for boundary in ("chip", "chip_host", "it", "facility")
+        for end in ("", "_low", "_high")
+    )
+    changed(
+        path,
+        f"update marts.fct_training_run_energy set {halved}, energy_basis = 'utilisation_model', power_confidence = 'calibrated' "
+        "where usage_month >= date '2026-07-01'",
+    )
+    bounded = r"[\d.]+ \([\d.]+-[\d.]+\) [kM]Wh"
+    expected = rf"their energy fell by [\d.]+ % from {bounded} to {bounded}, of which [\d.]+ [kM]Wh less is another method"
+    assert re.search(expected, page_of(path, "2026Q3", tmp_path)["changes"])
 
 
 def test_a_break_in_the_providers_model_is_the_reason_why_no_change_is_reported(tmp_path: Path) -> None:

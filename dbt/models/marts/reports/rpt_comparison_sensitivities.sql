@@ -21,14 +21,23 @@ with settings as (
     group by varied.window_start, varied.window_end, varied.workload_key, varied.kpi, varied.setting
 )
 
+-- a ranking is kept or lost where there is one: of the KPI in the chip view, by its verdict
 select
-    window_start,
-    window_end,
-    workload_key,
-    kpi,
-    setting,
-    pair_count,
-    {{ significant('exp(cast(mean_log_ratio as double))') }} as geometric_mean_ratio,
-    {{ significant('exp(cast(stated_mean_log_ratio as double))') }} as stated_ratio,
-    coalesce(sign(mean_log_ratio) = sign(stated_mean_log_ratio), false) as is_ranking_kept
+    settings.window_start,
+    settings.window_end,
+    settings.workload_key,
+    settings.kpi,
+    settings.setting,
+    settings.pair_count,
+    {{ significant('exp(cast(settings.mean_log_ratio as double))') }} as geometric_mean_ratio,
+    {{ significant('exp(cast(settings.stated_mean_log_ratio as double))') }} as stated_ratio,
+    verdicts.verdict,
+    case
+        when verdicts.verdict in ('trainium', 'tpu')
+            then sign(settings.mean_log_ratio) = sign(ln(verdicts.decided_low * verdicts.decided_high))
+    end as is_ranking_kept
 from settings
+left join {{ ref('rpt_trainium_vs_tpu') }} as verdicts
+    on
+        settings.window_start = verdicts.window_start and settings.window_end = verdicts.window_end
+        and settings.workload_key = verdicts.workload_key and settings.kpi = verdicts.kpi and verdicts.factor_view = 'chip'

@@ -1,8 +1,9 @@
 {{ config(materialized='view') }}
 {#- A headline figure is one row: what it is, what of it is known, what it was in the quarter before. Each is made of this.
-    `is_known` is when the sum is whole, `reason` why it is not, `basis` what may not differ between two quarters that are compared. -#}
+    `is_known` is when the sum is whole, `reason` why it is not. -#}
 {%- set no_bill = 'a bill of the quarter is missing' %}
 {%- set figures = [] %}
+{%- set of_runs = ('run_count', 'reserved_chip_hours', 'facility_energy', 'modelled_location_based') %}
 {%- for id, value, whole in [
     ('effective_cost', 'run_effective_cost', 'all_effective_cost'),
     ('billed_cost', 'run_billed_cost', 'all_billed_cost'),
@@ -30,7 +31,7 @@
         'id': id, 'from': 'modelled_sums' if value == 'mass' else 'energy_sums', 'unit': "'" ~ unit ~ "'", 'value': value,
         'low': value ~ '_low' if value != 'chip_hours', 'high': value ~ '_high' if value != 'chip_hours',
         'whole': 'case when known_idle_run_months = run_months then energy + idle_energy end' if value == 'energy',
-        'basis': 'basis' if value != 'chip_hours', 'parts': 'run_months', 'known_parts': known,
+        'parts': 'run_months', 'known_parts': known,
         'is_known': known ~ ' = run_months and (run_months > 0 or run_count = 0)',
         'reason': "case when run_months = 0 then 'no record or tag shows a run on accelerators'"
             ~ ' else (run_months - ' ~ known ~ ") || ' of ' || run_months || ' run-months have no " ~ what ~ "' end",
@@ -172,7 +173,6 @@ energy_rows as (
         energy.facility_energy_kwh_high,
         energy.idle_share_facility_energy_kwh,
         energy.reserved_chip_hours,
-        replace(energy.energy_basis, '_', ' ') as energy_basis,
         {{ holds_chips('runs', 'energy') }} as holds_chips
     from {{ ref('fct_training_run_energy') }} as energy
     inner join {{ ref('dim_training_runs') }} as runs using (training_run_id)
@@ -185,6 +185,18 @@ quarters as (
     select quarter_start from cost_sums
     union
     select quarter_start from energy_rows
+),
+
+-- where no bill was ever seen, none is missing
+lacking as (
+    select
+        quarters.quarter_start,
+        not coalesce(now.has_bills, false) as lack_now,
+        not coalesce(before.has_bills, false) as lacked_then
+    from quarters
+    left join completeness as now on quarters.quarter_start = now.quarter_start
+    left join completeness as before on quarters.quarter_start = before.quarter_start + interval 3 month
+    where exists (select 1 from payer_quarters)
 ),
 
 energy_sums as (
@@ -200,9 +212,7 @@ energy_sums as (
         coalesce(sum(energy_rows.facility_energy_kwh_low), 0) as energy_low,
         coalesce(sum(energy_rows.facility_energy_kwh_high), 0) as energy_high,
         coalesce(sum(energy_rows.idle_share_facility_energy_kwh), 0) as idle_energy,
-        coalesce(sum(energy_rows.reserved_chip_hours), 0) as chip_hours,
-        string_agg(distinct energy_rows.energy_basis, ', ' order by energy_rows.energy_basis)
-            filter (where energy_rows.holds_chips) as basis
+        coalesce(sum(energy_rows.reserved_chip_hours), 0) as chip_hours
     from quarters
     left join energy_rows using (quarter_start)
     group by all
@@ -214,12 +224,10 @@ modelled_rows as (
         modelled.training_run_id,
         modelled.modelled_location_based_kgco2e as mass,
         modelled.modelled_location_based_kgco2e_low as mass_low,
-        modelled.modelled_location_based_kgco2e_high as mass_high,
-        cast(factors.data_year as string) as data_year
+        modelled.modelled_location_based_kgco2e_high as mass_high
     from {{ ref('fct_training_run_emissions_modelled') }} as modelled
     inner join {{ ref('dim_training_runs') }} as runs using (training_run_id)
     inner join {{ ref('fct_training_run_energy') }} as energy using (training_run_id, usage_month)
-    left join {{ ref('dim_emission_factors') }} as factors using (factor_id)
     where modelled.factor_set_id = 'location_direct_v1' and {{ holds_chips('runs', 'energy') }}
 ),
 
@@ -232,8 +240,7 @@ modelled_sums as (
         count(modelled_rows.mass) as known_run_months,
         coalesce(sum(modelled_rows.mass), 0) as mass,
         coalesce(sum(modelled_rows.mass_low), 0) as mass_low,
-        coalesce(sum(modelled_rows.mass_high), 0) as mass_high,
-        string_agg(distinct modelled_rows.data_year, ', ' order by modelled_rows.data_year) as basis
+        coalesce(sum(modelled_rows.mass_high), 0) as mass_high
     from energy_sums
     left join modelled_rows using (quarter_start)
     group by all
@@ -303,7 +310,6 @@ figures as (
         cast({{ figure.whole or 'null' }} as decimal(38, 12)) as whole_value,
         cast({{ figure.parts or 'null' }} as bigint) as part_count,
         cast({{ figure.known_parts or 'null' }} as bigint) as known_part_count,
-        cast({{ figure.basis or 'null' }} as string) as basis,
         {{ figure.reason or "''" }} as reason
     from {{ figure.from }}
     {{ 'union all' if not loop.last }}
@@ -325,7 +331,6 @@ stated as (
         case when not is_known and known_part_count > 0 then high end as known_high,
         part_count,
         known_part_count,
-        basis,
         cast(year(quarter_start) as string) || 'Q' || cast(quarter(quarter_start) as string) as quarter,
         case when not is_known then reason end as not_available_reason
     from figures
@@ -343,13 +348,13 @@ compared as (
             when later.value is null then later.not_available_reason
             when earlier.quarter_start is null then 'nothing of that quarter is published'
             when earlier.value is null then 'then ' || earlier.not_available_reason
+            -- runs are seen in bills too: half a quarter of bills has half of them
+            when later.figure_id in {{ of_runs }} and bills_of.lack_now then '{{ no_bill }}'
+            when later.figure_id in {{ of_runs }} and bills_of.lacked_then then 'then {{ no_bill }}'
             when later.figure_id like 'provider_%' and version_breaks.versions is not null
                 then 'the provider changed its model: ' || version_breaks.versions
-            when later.figure_id = 'facility_energy' and later.basis <> earlier.basis
-                then 'the energy rests on other evidence: ' || earlier.basis || ', then ' || later.basis
-            when later.figure_id = 'modelled_location_based' and later.basis <> earlier.basis
-                then 'the emission factors are of other years: ' || earlier.basis || ', then ' || later.basis
-        end as break_reason
+        end as break_reason,
+        coalesce(methods.change_by_method, cast(0 as decimal(38, 12))) as by_method
     from stated as later
     left join stated as earlier
         on
@@ -357,6 +362,19 @@ compared as (
             and later.unit = earlier.unit
             and later.quarter_start = earlier.quarter_start + interval 3 month
     left join version_breaks on later.quarter_start = version_breaks.quarter_start
+    left join lacking as bills_of on later.quarter_start = bills_of.quarter_start
+    left join {{ ref('int_quarter_methods') }} as methods
+        on later.quarter_start = methods.quarter_start and later.figure_id = methods.figure_id
+),
+
+changed as (
+    select
+        *,
+        cast(case when break_reason is null then value - prior_value end as decimal(38, 12)) as change,
+        -- of a share no part is activity
+        cast(case when break_reason is null and figure_id <> 'accelerator_cost_coverage' then by_method end as decimal(38, 12))
+            as change_by_method
+    from compared
 )
 
 select
@@ -377,10 +395,12 @@ select
     prior_value,
     prior_low,
     prior_high,
-    cast(case when break_reason is null then value - prior_value end as decimal(38, 12)) as change,
+    change,
+    cast(change - change_by_method as decimal(38, 12)) as change_by_activity,
+    change_by_method,
     case
         when break_reason is null and prior_value > 0 and figure_id <> 'accelerator_cost_coverage'
             then {{ nine_digits('(cast(value as double) / cast(prior_value as double) - 1)') }}
     end as change_ratio,
     coalesce(break_reason, case when prior_value <= 0 then 'it was 0 or less in ' || prior_quarter end) as change_reason
-from compared
+from changed
