@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from dagster_project.demo.clock import DAY, HOUR, MICRO, iso, month_bounds, month_of
 from dagster_project.demo.files import put
 from dagster_project.demo.gcp.fleet import TpuNode, job_of, nodes_of
-from dagster_project.demo.organisation import STEADY, TAG_KEY, generator
+from dagster_project.demo.organisation import TAG_KEY, generator
 from dagster_project.demo.simulation import Hold, Run, World
 from dagster_project.demo.telemetry.neuron import dumps
 from dagster_project.demo.telemetry.observed import BUSY_PARTS, Observed, chips_of, holds_of, window_of
@@ -99,7 +99,7 @@ def _points(series: Series) -> Iterator[Point]:
     name = series.node.instance_id
     random = generator("tpu points", f"{name}|{series.label}" if series.node.style == "gke" else name)
     windows = sorted(window_of(hold) for _, hold in series.holds)
-    is_steady = series.holds[0][0].workload.workload_key in STEADY
+    is_steady = series.holds[0][0].workload.is_steady
     for (start, end), (following, _) in pairwise([*windows, (0, 0)]):
         last = -(-end // (60 * MICRO)) * 60
         times = sorted(range(last, start // MICRO, -spacing))
