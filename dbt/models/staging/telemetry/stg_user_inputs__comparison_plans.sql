@@ -10,7 +10,7 @@ select
     {{ replace_all('plans.pair_key', '[*]$', '') }} as pair_key_start,
     plans.pair_key like '%*' as is_pattern,
     plans.valid_from as first_day,
-    cast({{ to_exact('plans.value', 0) }} as bigint) as pair_count,
+    cast({{ to_exact('plans.value', 9) }} as bigint) as pair_count,
     plans.promise,
     plans.target_metric,
     plans.target_direction,

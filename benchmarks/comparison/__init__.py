@@ -1,0 +1,1 @@
+"""How often the comparison is wrong, and how many clusters it needs: simulations of invented worlds."""
