@@ -59,7 +59,7 @@ TABLES: dict[str, dict[str, str]] = {
     "registration_files": {"source_name": "VARCHAR", "source_object": "VARCHAR", "evidence_of_time": "VARCHAR"},
     "host_names": {"host_id": "VARCHAR", "resource_id": "VARCHAR"},
     "shared_meters": {"meter": "VARCHAR", "machine": "VARCHAR"},
-    "settings": {"carbon_weights": "VARCHAR", "reporting_currency": "VARCHAR"},
+    "settings": {"carbon_weights": "VARCHAR", "reporting_currency": "VARCHAR", "least_difference": "DECIMAL(38, 12)"},
     "months": {
         "provider_name": "VARCHAR",
         "payer_account_id": "VARCHAR",
@@ -92,7 +92,7 @@ def rows_of_tables(rules: Rules, election: Election, months: Sequence[date]) -> 
         "registration_files": _registration_files(election),
         "host_names": sorted(rules.hosts.items()),
         "shared_meters": sorted((meter, machine) for meter, machines in rules.meters.items() for machine in machines),
-        "settings": [(rules.carbon_weights, rules.reporting_currency)],
+        "settings": [(rules.carbon_weights, rules.reporting_currency, rules.least_difference)],
         "months": [tuple((asdict(m) | {"usage_month": first_day(m.usage_month)}).values()) for m in payer_months(election)],
         "restatements": list(election.restated),
         "build_months": [(month,) for month in sorted(months)],

@@ -20,4 +20,4 @@ select
     {{ significant('exp(cast(log_ratio_high as double))') }} as ratio_corner_high,
     basis_class,
     is_power_assumed
-from {{ ref('int_comparison_pairs') }}
+from {{ ref('int_comparison_window_pairs') }}
