@@ -358,6 +358,14 @@ select
     claim_cluster_count
 from outcomes
 {%- if copied %}
-where kpi = 'energy_kwh_per_million_tokens'
+where
+    kpi = 'energy_kwh_per_million_tokens'
+    -- null where no grid is known
+    and exists (
+        select 1 from {{ ref('int_comparison_looks') }} as copies
+        where
+            copies.quarter_end = outcomes.quarter_end and copies.workload_key = outcomes.workload_key and copies.series = 'all'
+            and copies.stratum_kind = '' and copies.kpi = '{{ copied }}' and copies.factor_view = 'chip'
+    )
 {%- endif %}
 {%- endfor %}
