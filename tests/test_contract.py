@@ -50,6 +50,7 @@ BESIDE = {
     "activity_data",
     "dim_accelerator_sources",
     "dim_article_figures",
+    "dim_comparison_plan_power",
     "dim_comparison_settings",
     "dim_datapoints",
     "dim_f_quantiles",

@@ -37,6 +37,7 @@ KEYS = {
     "standard_normals": ("draw",),
     "power_terms": ("term",),
     "calibration_terms": ("term",),
+    "comparison_plan_power": ("effect_over_spread", "power"),
     "dim_datapoints": ("framework", "datapoint_id"),
     "vendor_claims": ("claim_id",),
     "article_figures": ("figure_id",),

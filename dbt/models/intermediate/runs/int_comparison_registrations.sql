@@ -26,20 +26,17 @@ pairs as (
 plans as (
     select
         *,
-        row_number() over (
-            order by
-                published_at, case when evidence_of_time = 'object_store' then 1 else 2 end, source_name, source_object, row_number
-        ) as plan_rank
+        row_number() over (order by published_at, evidence_of_time desc, source_name, source_object, row_number) as plan_rank
     from {{ ref('stg_user_inputs__comparison_plans') }}
 ),
 
 -- a plan is of a number of pairs: those that start first, both of their sides on its first day or later
 named as (
     select
-        plan_rank,
+        plans.plan_rank,
         pairs.workload_key,
         pairs.pair_key,
-        row_number() over (partition by plan_rank order by pairs.first_start, pairs.pair_key) as place
+        row_number() over (partition by plans.plan_rank order by pairs.first_start, pairs.pair_key) as place
     from plans
     inner join pairs
         on
