@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from connectors.formats.lazy import pa
-from connectors.formats.schema import BigInt, Date, Number, Schema, Text, optional, required
+from connectors.formats.schema import Date, Number, Schema, Text, optional, required
 from connectors.inputs.small_tables import Row, Table
 
 ENDING = ".plan.csv"
@@ -28,8 +28,7 @@ _SCHEMA = Schema(
         required("first_day", Date, filled=True),  # UTC; both sides of a pair start on it or later
         required("pairs", Number, filled=True, below=1e12),
         *optional("target_metric target_direction", Text),
-        *optional("target_value", Number, below=1e15),
-        *optional("tokens", BigInt),
+        *optional("target_value tokens", Number, below=1e15),
     ),
     remedy_page="docs/sources/user_inputs.md",
 )
@@ -38,6 +37,7 @@ _FIGURE = {"workload_key": "key", "pairs": "value", "first_day": "valid_from"}  
 
 def _mistakes(row: Row) -> Iterator[tuple[str, str]]:
     pairs, promise, tokens = float(row["pairs"]), row["promise"], row.get("tokens")
+    work = None if tokens is None else float(tokens)
     if "*" in row["pair_key"][:-1]:
         yield "pair_key", "where * is at the end alone, for any text"
     if not (pairs == int(pairs) and 1 <= pairs <= MOST_PAIRS):
@@ -51,7 +51,7 @@ def _mistakes(row: Row) -> Iterator[tuple[str, str]]:
             yield name, f"where the promise {promise} has {'one' if promise == 'to_target' else 'none'}"
     if promise == "to_target" and direction not in DIRECTIONS:
         yield "target_direction", f"where it is {' or '.join(DIRECTIONS)}"
-    if (tokens is None) is (promise == "fixed_work") or (tokens is not None and tokens <= 0):
+    if (work is None) is (promise == "fixed_work") or (work is not None and not (work > 0 and work == int(work))):
         yield "tokens", f"where the promise {promise} has {'a number of them above 0' if promise == 'fixed_work' else 'none'}"
 
 

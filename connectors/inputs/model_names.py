@@ -1,7 +1,7 @@
 """Names of one model as a CSV: what a record calls it, and under which name it is compared.
 
-A form of user_inputs, told by its column `same_as`; its rows are landed as figures of kind `model_name`. A pair is of one model:
-where two frameworks write its name in two ways, this table is what makes them one. No name of a record is changed by it.
+A form of user_inputs, told by its column `model_name`; its rows are landed as figures of that kind. A pair is of one model: where
+two frameworks write its name in two ways, this table is what makes them one. No name of a record is changed by it.
 """
 
 from __future__ import annotations
@@ -36,4 +36,4 @@ def _as_figures(names: pa.Table) -> pa.Table:
     return named
 
 
-MODEL_NAMES = Table("model names", _SCHEMA, ("model_name",), _mistakes, mark=_COLUMN, landed=_as_figures)
+MODEL_NAMES = Table("model names", _SCHEMA, ("model_name",), _mistakes, mark="model_name", landed=_as_figures)

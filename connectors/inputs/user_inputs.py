@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 
-from connectors.formats.schema import BigInt, Date, Number, Schema, Text, optional, required
+from connectors.formats.schema import Date, Number, Schema, Text, optional, required
 from connectors.inputs.comparison_plans import PLANS
 from connectors.inputs.model_names import MODEL_NAMES
 from connectors.inputs.own_prices import PRICES
@@ -31,8 +31,7 @@ SCHEMA = Schema(
         *optional("provider_name", Text),  # of a price
         *optional("same_as", Text),  # of a model's name
         *optional("pair_key promise target_metric target_direction", Text),  # of a comparison plan, as the two below
-        *optional("target_value", Number, below=1e15),
-        *optional("tokens", BigInt),
+        *optional("target_value tokens", Number, below=1e15),
         *optional("valid_from valid_to source_date", Date),  # valid_to is excluded; null: no limit
     ),
     remedy_page="docs/sources/user_inputs.md",

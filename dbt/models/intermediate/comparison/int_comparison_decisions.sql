@@ -249,6 +249,7 @@ newest as (
     select
         claims.*,
         made.claimed_direction as held_direction,
+        made.mean as claim_mean,
         made.log_e_of_row as claim_log_e,
         made.e_needed_unskewed as claim_e_needed_unskewed,
         made.is_skewed as claim_is_skewed,
@@ -349,6 +350,7 @@ select
     is_equivalent,
     coalesce(decides_itself <> other_decides, false) as is_class_opposed,
     claimed_at,
+    claim_mean,
     claim_log_e,
     case when claim_is_skewed then 8e0 * claim_e_needed_unskewed else claim_e_needed_unskewed end as claim_e_needed,
     claim_log_low,

@@ -75,7 +75,6 @@ window_pairs as (
         log_ratio_low,
         log_ratio_high,
         use,
-        max(use) over (partition by {{ compared }}) as last_use,
         min(use) over (partition by {{ compared }}) as first_use
     from {{ ref('int_comparison_window_pairs') }}
     where setting = '' and log_ratio is not null and use in ('decides', 'descriptive')
@@ -268,6 +267,7 @@ joined as (
         decisions.claimed_direction,
         decisions.standing_direction,
         decisions.claimed_at,
+        case when decisions.standing_direction <> 0 then decisions.claim_mean else decisions.mean end as shown_mean,
         decisions.claim_log_e,
         decisions.claim_e_needed,
         decisions.claim_log_low,
@@ -293,19 +293,18 @@ joined as (
         main_reasons.use_reason as main_reason,
         shares.trainium_share,
         shares.tpu_share,
-        -- an unknown share could be anything up to 1: it withholds unless it could only strengthen
+        -- with both sides' shares the other one would be ahead; an unknown share could be anything up to 1
         case
             when medians.kpi not like 'cost%' or decisions.standing_direction = 0 then false
             when decisions.standing_direction > 0
                 then coalesce(
-                    shares.trainium_share is null
-                    or decisions.mean + ln(1e0 - shares.trainium_share) - ln(1e0 - coalesce(shares.tpu_least_share, 0e0)) <= 0, true
-                ) or coalesce(decisions.mean + ln(1e0 - shares.trainium_least_share) - ln(1e0 - shares.tpu_share) <= 0, false)
-            else
-                coalesce(
-                    shares.tpu_share is null
-                    or decisions.mean + ln(1e0 - coalesce(shares.trainium_least_share, 0e0)) - ln(1e0 - shares.tpu_share) >= 0, true
-                ) or coalesce(decisions.mean + ln(1e0 - shares.trainium_share) - ln(1e0 - shares.tpu_least_share) >= 0, false)
+                    exp(decisions.claim_mean) * (1e0 - shares.trainium_share) <= 1e0 - coalesce(shares.tpu_least_share, 0e0)
+                    or exp(decisions.claim_mean) * (1e0 - shares.trainium_least_share) <= 1e0 - coalesce(shares.tpu_share, 0e0), true
+                )
+            else coalesce(
+                exp(decisions.claim_mean) * (1e0 - coalesce(shares.trainium_least_share, 0e0)) >= 1e0 - shares.tpu_share
+                or exp(decisions.claim_mean) * (1e0 - coalesce(shares.trainium_share, 0e0)) >= 1e0 - shares.tpu_least_share, true
+            )
         end as is_withheld
     from medians
     left join window_intervals as windows using ({{ compared }})
@@ -386,9 +385,45 @@ decided as (
     from reasoned
 ),
 
+-- the row of the plan's table with the greatest effect not above that of the clusters
+plans as (
+    select
+        joined.window_start,
+        joined.window_end,
+        joined.workload_key,
+        joined.kpi,
+        joined.factor_view,
+        plan.clusters_needed,
+        plan.power as plan_power,
+        row_number() over (
+            partition by joined.window_start, joined.window_end, joined.workload_key, joined.kpi, joined.factor_view
+            order by plan.effect_over_spread desc
+        ) as place
+    from joined
+    inner join {{ ref('dim_comparison_plan_power') }} as plan
+        on plan.power = 0.8 and abs(joined.mean) >= cast(plan.effect_over_spread as double) * joined.spread
+    where joined.cluster_count >= 3
+),
+
+-- of strata that differ the one that lacks the fewest clusters
+strata_in_turn as (
+    select
+        window_end, workload_key, kpi, factor_view, stratum,
+        row_number() over (
+            partition by window_end, workload_key, kpi, factor_view order by cluster_count desc, pair_count desc, stratum_kind, stratum
+        ) as place
+    from {{ ref('rpt_comparison_strata') }}
+    where is_different and verdict in ('descriptive', 'undecided')
+),
+
 shown_interval as (
     select
-        *,
+        decided.*,
+        case when decided.verdict_reason in ('too_few_clusters', 'sample', 'skewed', 'decided') then plans.clusters_needed end
+            as clusters_needed,
+        case when decided.verdict_reason in ('too_few_clusters', 'sample', 'skewed', 'decided') then cast(plans.plan_power as double) end
+            as plan_power,
+        case when decided.verdict_reason = 'heterogeneous' then strata_in_turn.stratum end as pairs_needed_stratum,
         case when is_from_earlier then claim_log_low else decided_log_low end as shown_log_low,
         case when is_from_earlier then claim_log_high else decided_log_high end as shown_log_high,
         case when is_from_earlier then claim_log_e else log_e end as shown_log_e,
@@ -396,6 +431,15 @@ shown_interval as (
         case when is_from_earlier then claim_m else m end as shown_m,
         case when is_from_earlier then claim_k else k end as shown_k
     from decided
+    left join plans
+        on
+            decided.window_start = plans.window_start and decided.window_end = plans.window_end
+            and decided.workload_key = plans.workload_key and decided.kpi = plans.kpi and decided.factor_view = plans.factor_view
+            and plans.place = 1
+    left join strata_in_turn
+        on
+            decided.window_end = strata_in_turn.window_end and decided.workload_key = strata_in_turn.workload_key
+            and decided.kpi = strata_in_turn.kpi and decided.factor_view = strata_in_turn.factor_view and strata_in_turn.place = 1
 )
 
 select
@@ -462,14 +506,14 @@ select
             then case
                 when is_short_of_figures and log_e_as_it_is >= log_e_needed
                     then 'More than a tenth of the registered pairs lacks a figure on one side, and its extremes decide otherwise.'
-                else 'The deciding interval of ' || in_clusters || ' is ' || coalesce(
-                    {{ in_words('exp(shown_log_low)') }} || ' to ' || {{ in_words('exp(shown_log_high)') }}, 'endless'
-                ) || ': it includes 1 and more than the least difference that matters.'
+                when shown_log_low is null then 'The deciding interval of ' || in_clusters || ' is endless: no figure could decide yet.'
+                else 'The deciding interval of ' || in_clusters || ' is ' || {{ in_words('exp(shown_log_low)') }} || ' to '
+                    || {{ in_words('exp(shown_log_high)') }} || ': it includes 1 and more than the least difference that matters.'
             end
         else case
             when verdict = 'equivalent' then 'The sides do not differ by ' || {{ in_words('(exp(log_least_difference) - 1e0) * 100e0') }}
                 || ' % or more in ' || kpi_words || ': '
-            else 'TPU''s ' || kpi_words || ' is ' || {{ in_words('exp(mean)') }} || ' times Trainium''s: '
+            else 'TPU''s ' || kpi_words || ' is ' || {{ in_words('exp(shown_mean)') }} || ' times Trainium''s: '
         end || 'deciding interval ' || {{ in_words('exp(shown_log_low)') }} || ' to ' || {{ in_words('exp(shown_log_high)') }} || ', '
         || in_clusters || ', ' || cast(shown_k as string) || ' of ' || cast(shown_m as string) || ' claimed.'
         || case
@@ -491,7 +535,10 @@ select
     {{ significant('tpu_share') }} as tpu_residual_share,
     {{ significant('exp(mean_low - half_width)') }} as ratio_corner_low,
     {{ significant('exp(mean_high + half_width)') }} as ratio_corner_high,
-    cast(null as bigint) as pairs_needed,
+    case
+        when clusters_needed is not null
+            then cast(ceil(greatest(clusters_needed - cluster_count, 0) * cast(decided_pair_count as double) / cluster_count) as bigint)
+    end as pairs_needed,
     verdict_reason,
     cluster_count,
     set_aside_count,
@@ -503,8 +550,8 @@ select
     {{ significant('exp(total_log_high)') }} as total_ratio_high,
     {{ significant('exp(shown_log_low)') }} as decided_low,
     {{ significant('exp(shown_log_high)') }} as decided_high,
-    cast(null as bigint) as clusters_needed,
-    cast(null as string) as pairs_needed_stratum,
-    cast(null as double) as plan_power,
+    clusters_needed,
+    pairs_needed_stratum,
+    plan_power,
     first_verdict_possible
 from shown_interval

@@ -15,7 +15,7 @@ select
     plans.target_metric,
     plans.target_direction,
     {{ to_exact('plans.target_value', 9) }} as target_value,
-    cast(plans.tokens as decimal(38, 0)) as tokens,
+    cast({{ to_exact('plans.tokens', 9) }} as decimal(38, 0)) as tokens,
     plans.source
 from {{ source('raw', 'user_inputs') }} as plans
 inner join {{ source('raw', 'registration_files') }} as files
