@@ -73,7 +73,7 @@ the providers' delivery times.
 | exports/gcp-billing-table | the same bill as one table to load into BigQuery, see below: JSON lines, and its columns |
 | exports/gcp-carbon | carbon export to 2026-08; June was backfilled with model version 17, April and May keep 16 |
 | exports/neuron | neuron-monitor documents of every Trainium run, one per hour or half an hour |
-| exports/tpu | Cloud Monitoring answers about every TPU run, a point an hour or, of short runs, every ten minutes |
+| exports/tpu | Cloud Monitoring answers about every TPU run, a point an hour or, of short runs, every three minutes |
 | exports/xprof | profiles of TPU runs: five minutes each, with the power of two rails of every chip |
 | exports/neuron-power, gpu, rack | what a Neuron driver, nvidia-smi and a rack's meter read beside one run each, every minute |
 | exports/runs | run records of both clouds; in runs/goodput what Google's recorder wrote of four TPU runs, one restarted |

@@ -64,6 +64,7 @@ class Workload:
     target_direction: str | None  # min or max
     target_value: float | None
     is_steady: bool = False  # the same use in every hour, and every run reaches its target
+    libtpu_version: str | None = None  # where records state one
 
 
 NEURONX, TORCH = "neuronx-distributed", "torch-neuronx"
@@ -78,13 +79,13 @@ SPEECH = Workload("speech-finetune", "speech-600m", TORCH, "vision", 600_000_000
 RANK = Workload("ranking-pretraining", "ranker-2b", NEURONX, "efficiency", 2_000_000_000, 0.27, "auc", "max", 0.79, True)
 RANK_ON = replace(RANK, workload_key="ranking-continued")  # the same again, with profiles
 DISTILL = Workload("ranker-distillation", "ranker-300m", NEURONX, "efficiency", 300_000_000, 0.29, "auc", "max", 0.77)
-CAPTION = Workload("caption-finetune", "caption-4b", "jax", "efficiency", 4_000_000_000, 0.33, "cider", "max", 1.21, True)
+CAPTION = Workload(
+    "caption-finetune", "caption-4b", "jax", "efficiency", 4_000_000_000, 0.33, "cider", "max", 1.21, True, "0.0.31"
+)
 CAPTIONS = (
     CAPTION,
     *(replace(CAPTION, workload_key=key) for key in ("caption-charts", "caption-video")),
 )  # three calibrate a type
-# versions that records state; the others state none
-SOFTWARE = {each.workload_key: {"sdk_name": "libtpu", "sdk_version": "0.0.31"} for each in CAPTIONS}
 
 ALIGN = Workload("alignment-small", "llm-3b", NEURONX, "foundation", 3_000_000_000, 0.31, "reward", "max", 0.3)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dagster_project.demo.clock import DAY, MICRO, NOW, iso, iso_micro, micros
 from dagster_project.demo.files import put_json
-from dagster_project.demo.organisation import NODE_CHIPS, PEAK_TFLOPS, SOFTWARE, TAG_KEY, generator
+from dagster_project.demo.organisation import NODE_CHIPS, PEAK_TFLOPS, TAG_KEY, generator
 from dagster_project.demo.simulation import Hold, Run
 
 TOKENS_PER_STEP = 4_194_304
@@ -49,7 +49,7 @@ def run_record(run: Run, provider_name: str) -> dict[str, object]:
         "pair_key": run.pair_key,
         "model_name": workload.model_name or None,
         "framework": workload.framework,
-        **SOFTWARE.get(workload.workload_key, {}),
+        **({"sdk_name": "libtpu", "sdk_version": workload.libtpu_version} if workload.libtpu_version else {}),
         "team": workload.team,
         "tokens": tokens,
         "useful_tokens": tokens * (100 - 3 * lost) // 100,

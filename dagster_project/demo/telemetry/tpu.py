@@ -23,7 +23,7 @@ from dagster_project.demo.telemetry.observed import BUSY_PARTS, Observed, chips_
 
 SPACING = HOUR  # coarser than the 60 s that Google keeps for six weeks and the 600 s after them, to keep the demo small
 STANDING_SPACING = 3 * HOUR  # of nodes that live for months
-SHORT_SPACING = HOUR // 6  # of the small comparisons, whose runs take less than an hour
+SHORT_SPACING = HOUR // 20  # of the small comparisons, whose runs take less than an hour
 STEADY_LEVEL = 93  # per cent
 FETCHED = 2 * DAY  # after its month, a month's answer is fetched
 REPEATED = ("exag-tpu-research", "duty_cycle", "2026-05")  # fetched twice
