@@ -26,7 +26,7 @@ from dagster_project.demo.simulation import Attempt, Hold, Run, World, recorded_
 DAYS = ("2025-11-04", "2025-11-19", "2026-02-03", "2026-02-18", "2026-05-05", "2026-05-20", "2026-08-04", "2026-08-19")
 TPU_LATER = 3 * HOUR  # from the start of one side to that of the other
 BOOT, TEARDOWN = 180, 60  # seconds, billed to the tag and held by nobody
-STOPPING = 30  # seconds after the last full hour of a Trainium run
+STOPPING = 60  # seconds after the last full hour of a Trainium run
 SUMMARY_STEM = "summary"
 
 
@@ -58,7 +58,8 @@ NONE = (None,) * 4
 TRIALS = (
     Trial(BERT, "bert-early", "undecided: sample", (1.22, 0.84, 1.15, 0.88, *NONE), "trn1.32xlarge", ("us-west-2",),
           ("v5e", "us-central1", 16), "spot", libtpu_version=None),
-    Trial(RANK, "rank-early", "trainium: decided", (1.95, 1.94, 1.96, 1.95, None, None, 1.84, 1.83), hours=8),
+    Trial(RANK, "rank-early", "trainium: decided", (1.95, 1.94, 1.96, 1.95, None, None, 1.84, 1.83), hours=8,
+          libtpu_version=None),
     Trial(_workload("translation-pretraining", "translator-1b", "language", LOSS), "translate", "tpu: decided",
           (0.78, 0.81, 0.77, 0.8, 0.79, 0.76, 0.8, 0.78), slice=("v6e", "us-east5", 4)),
     Trial(_workload("summary-refresh", "summariser-1b", "language", None), SUMMARY_STEM, "equivalent: decided",
