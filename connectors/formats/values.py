@@ -169,6 +169,12 @@ def _date(text: str) -> date:
     return date.fromisoformat(text)
 
 
+def _whole(text: str) -> int:
+    if not text.removeprefix("-").isdecimal():
+        raise ValueError(text)  # int reads 1_000 and ' 7' as well
+    return int(text)
+
+
 def _pairs(text: str) -> list[tuple[str, str | None]]:
     """Read a JSON object as a map of texts; a number keeps its spelling."""
     texts = ((key, bytes(raw).strip()) for key, raw in _MAP.decode(text).items())
@@ -178,5 +184,6 @@ def _pairs(text: str) -> list[tuple[str, str | None]]:
 _READ: dict[str, tuple[Callable[[str], Any], str]] = {
     "Timestamp": (lambda text: parse_utc(text).replace(tzinfo=None), "no time"),
     "Date": (_date, "no date of the form 2026-04-01"),
+    "BigInt": (_whole, "no whole number"),
     "TextMap": (_pairs, "no JSON object"),
 }

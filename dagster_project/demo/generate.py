@@ -11,13 +11,15 @@ from pathlib import Path
 
 from dagster_project.demo import goodput, truth
 from dagster_project.demo.aws import write as aws
-from dagster_project.demo.clock import MONTHS, NOW, iso
+from dagster_project.demo.clock import HISTORY, MONTHS, NOW, iso
 from dagster_project.demo.files import put
 from dagster_project.demo.gcp import write as gcp
 from dagster_project.demo.organisation import NAME, TAG_KEY
+from dagster_project.demo.registrations import write_plans, write_registration
 from dagster_project.demo.runs import write_correction
 from dagster_project.demo.telemetry import neuron, power, tpu, xprof
 from dagster_project.demo.telemetry.observed import Observed
+from dagster_project.demo.trials import TRIALS
 
 LATE = "late"  # arrives after a report was issued, in the folder of exports of the same name
 MARK = "# Synthetic exports of Example AG"
@@ -45,8 +47,13 @@ sources:
   - {{name: gpu,            kind: gpu_monitoring, location: ./exports/gpu}}
   - {{name: rack,           kind: power_meters,   location: ./exports/rack}}
   - {{name: runs,           kind: training_runs,  location: ./exports/runs}}
+  - {{name: plans,          kind: user_inputs,    location: ./exports/plans}}
 """
 
+COMPARED = "\n".join(
+    f"| {trial.workload.workload_key} | {trial.meant} | {', '.join(str(each or '-') for each in trial.ratios)} |"
+    for trial in TRIALS
+)
 README = f"""\
 {MARK}
 
@@ -54,7 +61,8 @@ Everything here is **synthetic**: {NAME} does not exist, its account numbers, pr
 figure is a statement about AWS, Google or anyone else. Only the formats are the providers' own. The same command writes the same
 bytes.
 
-Usage months {MONTHS[0]} to {MONTHS[-1]}; now is {iso(NOW)}. File times are the providers' delivery times.
+Usage months {MONTHS[0]} to {MONTHS[-1]}, and {" and ".join(HISTORY)} of some small comparisons; now is {iso(NOW)}. File times are
+the providers' delivery times.
 
 | folder | what |
 |---|---|
@@ -65,18 +73,23 @@ Usage months {MONTHS[0]} to {MONTHS[-1]}; now is {iso(NOW)}. File times are the 
 | exports/gcp-billing-table | the same bill as one table to load into BigQuery, see below: JSON lines, and its columns |
 | exports/gcp-carbon | carbon export to 2026-08; June was backfilled with model version 17, April and May keep 16 |
 | exports/neuron | neuron-monitor documents of every Trainium run, one per hour or half an hour |
-| exports/tpu | Cloud Monitoring answers about every TPU run, a point an hour |
+| exports/tpu | Cloud Monitoring answers about every TPU run, a point an hour or, of short runs, every three minutes |
 | exports/xprof | profiles of TPU runs: five minutes each, with the power of two rails of every chip |
 | exports/neuron-power, gpu, rack | what a Neuron driver, nvidia-smi and a rack's meter read beside one run each, every minute |
 | exports/runs | run records of both clouds; in runs/goodput what Google's recorder wrote of four TPU runs, one restarted |
+| exports/plans | plans of comparisons, written before their first pair; in exports/runs/language one file of a recorder |
 | late/payer-a-carbon | June in the new model version: the demo lets it arrive after the report of the second quarter was issued |
 | late/runs | a run record as its team corrects it after that: `trainledger demo --late` lets it arrive |
 | truth.json | what really happened, line by line |
 
 The paired workloads run under the same `pair_key` on both clouds, for the same number of tokens: llm-8b costs about a fifth
 less on TPU, speech-finetune about a quarter more, bert-large about the same, and of vit-huge there are two pairs only.
-ranking-pretraining costs nearly twice as much on TPU and needs less energy there, which the public watts of the two chips leave
-open. ranking-continued is the same again, in August: its profiles say what a TPU v4 draws, and its energy has a verdict.
+ranking-pretraining costs nearly twice as much on TPU and needs less energy there. ranking-continued is the same again, in August,
+with profiles that state what a TPU v4 draws. Of the small comparisons each is made for one verdict, which its table names:
+
+| workload | meant | cost on TPU over cost on Trainium, by half quarter |
+|---|---|---|
+{COMPARED}
 
 ## The bill of Google Cloud from BigQuery
 
@@ -148,6 +161,8 @@ def write_demo(folder: Path, scale: int = 1) -> None:
     observed.share_crowded()
     energy = observed.told(truth.ambiguous_runs(worlds))
     write_correction(folder / LATE / "runs", gcp_worlds[0].runs)
+    write_plans(exports / "plans", aws_worlds[0].runs)
+    write_registration(exports / "runs", gcp_worlds[0])
     progress = goodput.write_goodput(exports / "runs" / "goodput", gcp_worlds)
     notes = {"organisation": NAME, "now": iso(NOW), "scale": scale, "goodput": progress}
     put(folder / "truth.json", truth.render(worlds, objects, energy, metered.told(), notes), NOW)

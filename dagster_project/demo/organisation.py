@@ -26,6 +26,7 @@ def money(text: str) -> int:
 
 # chips of a node; TPU slices of several hosts have more, as their records tell
 NODE_CHIPS = {
+    "trn1.2xlarge": 1,
     "trn1.32xlarge": 16,
     "trn2.48xlarge": 16,
     "trn2.3xlarge": 1,
@@ -37,6 +38,7 @@ NODE_CHIPS = {
 }
 # what a chip can do in a second in bf16, as its maker publishes it: 1e12 operations
 PEAK_TFLOPS = {
+    "trn1.2xlarge": 190,
     "trn1.32xlarge": 190,
     "trn2.48xlarge": 667,
     "trn2.3xlarge": 667,
@@ -58,9 +60,11 @@ class Workload:
     team: str
     parameters: int
     mfu: float  # the model's operations, of those that its chips could do while they were held
-    target_metric: str
-    target_direction: str  # min or max
-    target_value: float
+    target_metric: str | None  # None: so many tokens are the aim
+    target_direction: str | None  # min or max
+    target_value: float | None
+    is_steady: bool = False  # the same use in every hour, and every run reaches its target
+    libtpu_version: str | None = None  # where records state one
 
 
 NEURONX, TORCH = "neuronx-distributed", "torch-neuronx"
@@ -72,19 +76,16 @@ MOE = Workload("moe-120b-pretraining", "moe-120b", NEURONX, "foundation", 17_000
 SWEEP = Workload("detector-sweep", "detr-xl", TORCH, "vision", 450_000_000, 0.36, "map", "max", 0.55)
 SPEECH = Workload("speech-finetune", "speech-600m", TORCH, "vision", 600_000_000, 0.455, "word_accuracy", "max", 0.91)
 # what power was metered of: by drivers, by profiles, by NVML, at a rack
-RANK = Workload("ranking-pretraining", "ranker-2b", NEURONX, "efficiency", 2_000_000_000, 0.27, "auc", "max", 0.79)
+RANK = Workload("ranking-pretraining", "ranker-2b", NEURONX, "efficiency", 2_000_000_000, 0.27, "auc", "max", 0.79, True)
 RANK_ON = replace(RANK, workload_key="ranking-continued")  # the same again, with profiles
 DISTILL = Workload("ranker-distillation", "ranker-300m", NEURONX, "efficiency", 300_000_000, 0.29, "auc", "max", 0.77)
-CAPTION = Workload("caption-finetune", "caption-4b", "jax", "efficiency", 4_000_000_000, 0.33, "cider", "max", 1.21)
+CAPTION = Workload(
+    "caption-finetune", "caption-4b", "jax", "efficiency", 4_000_000_000, 0.33, "cider", "max", 1.21, True, "0.0.31"
+)
 CAPTIONS = (
     CAPTION,
     *(replace(CAPTION, workload_key=key) for key in ("caption-charts", "caption-video")),
 )  # three calibrate a type
-# versions that records state; the others state none
-SOFTWARE = {each.workload_key: {"sdk_name": "libtpu", "sdk_version": "0.0.31"} for each in CAPTIONS}
-STEADY = frozenset(
-    {RANK.workload_key, RANK_ON.workload_key, *(each.workload_key for each in CAPTIONS)}
-)  # the same use in every hour, and every run reaches its target
 
 ALIGN = Workload("alignment-small", "llm-3b", NEURONX, "foundation", 3_000_000_000, 0.31, "reward", "max", 0.3)
 

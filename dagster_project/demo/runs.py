@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dagster_project.demo.clock import DAY, MICRO, NOW, iso, iso_micro, micros
 from dagster_project.demo.files import put_json
-from dagster_project.demo.organisation import NODE_CHIPS, PEAK_TFLOPS, SOFTWARE, STEADY, TAG_KEY, generator
+from dagster_project.demo.organisation import NODE_CHIPS, PEAK_TFLOPS, TAG_KEY, generator
 from dagster_project.demo.simulation import Hold, Run
 
 TOKENS_PER_STEP = 4_194_304
@@ -41,19 +41,15 @@ def run_record(run: Run, provider_name: str) -> dict[str, object]:
     workload = run.workload
     tokens = tokens_of(run)
     lost = sum(attempt.state in ("failed", "interrupted") for attempt in run.attempts)
-    random = generator("result", run.recorded_id)
-    better = -1 if workload.target_direction == "min" else 1
-    is_open = run.attempts[-1].end is None
-    least = 0.004 if workload.workload_key in STEADY else -0.004
     return {
         "training_run_id": run.recorded_id,
         "aliases": [{"system": system, "id": alias} for system, alias in run.aliases],
         "provider_name": provider_name,
         "workload_key": workload.workload_key,
         "pair_key": run.pair_key,
-        "model_name": workload.model_name,
+        "model_name": workload.model_name or None,
         "framework": workload.framework,
-        **SOFTWARE.get(workload.workload_key, {}),
+        **({"sdk_name": "libtpu", "sdk_version": workload.libtpu_version} if workload.libtpu_version else {}),
         "team": workload.team,
         "tokens": tokens,
         "useful_tokens": tokens * (100 - 3 * lost) // 100,
@@ -62,7 +58,7 @@ def run_record(run: Run, provider_name: str) -> dict[str, object]:
         "target_metric": workload.target_metric,
         "target_direction": workload.target_direction,
         "target_value": workload.target_value,
-        "final_value": None if is_open else round(workload.target_value * (1 + better * random.uniform(least, 0.03)), 4),
+        "final_value": _final_value(run),
         "tags": run.tags,
         "attempts": [
             {
@@ -75,6 +71,16 @@ def run_record(run: Run, provider_name: str) -> dict[str, object]:
             for attempt in run.attempts
         ],
     }
+
+
+def _final_value(run: Run) -> float | None:
+    """Near the target; none while the run goes on, after a failure, and where there is no target."""
+    workload, last = run.workload, run.attempts[-1]
+    if workload.target_value is None or last.end is None or last.state == "failed":
+        return None
+    better = -1 if workload.target_direction == "min" else 1
+    least = 0.004 if workload.is_steady else -0.004
+    return round(workload.target_value * (1 + better * generator("result", run.recorded_id).uniform(least, 0.03)), 4)
 
 
 def tokens_of(run: Run) -> int:

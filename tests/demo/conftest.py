@@ -51,7 +51,9 @@ class Demo:
         return cache(lambda source, key: read_rows(self.folder / "exports" / source / key))
 
     def records(self) -> list[dict[str, Any]]:
-        return [json.loads(path.read_text()) for path in sorted((self.folder / "exports" / "runs").rglob("*.json"))]
+        """Of runs; a registration is none."""
+        paths = sorted((self.folder / "exports" / "runs").rglob("*.json"))
+        return [json.loads(path.read_text()) for path in paths if not path.name.endswith(".registered.json")]
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from collections import defaultdict
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from fractions import Fraction
-from math import log, sqrt
+from math import exp, log, sqrt
 from statistics import mean, stdev
 
 import pyarrow as pa
@@ -21,6 +21,7 @@ from dagster_project.demo.gcp.account import money_of
 from dagster_project.demo.gcp.table import FOLDER, ROWS, SCHEMA
 from dagster_project.demo.organisation import PAIR_KEYS, UNIT
 from dagster_project.demo.simulation import normalise
+from dagster_project.demo.trials import pairs
 from dagster_project.settings import load_settings
 from tests.bigquery.described import fields_like
 from tests.connectors.kit import converted
@@ -255,7 +256,7 @@ def cost_on_aws(row):
 
 @pytest.fixture(scope="module")
 def log_ratios(demo, costs_of_runs):
-    """By workload, the logarithm of each TPU run's cost over its Trainium twin's."""
+    """By pair_key, the logarithm of the TPU run's cost over its Trainium twin's."""
     costs = defaultdict(Fraction, costs_of_runs)
     for source, key, answer in demo.objects():
         rows = demo.rows(source, key) if "2026-06/2026-07-13" not in key else ()
@@ -266,25 +267,33 @@ def log_ratios(demo, costs_of_runs):
     pairs = defaultdict(dict)
     for record in demo.records():
         if record.get("pair_key"):
-            pairs[record["workload_key"], record["pair_key"]][record["provider_name"]] = record
-    found = defaultdict(list)
-    for (workload, _), pair in pairs.items():
+            pairs[record["pair_key"]][record["provider_name"]] = record  # of two launches the second, which succeeded
+    found = {}
+    for key, pair in pairs.items():
         assert pair["AWS"]["tokens"] == pair["Google Cloud"]["tokens"]
         tpu, trainium = (costs[normalise(pair[name]["training_run_id"])] for name in ("Google Cloud", "AWS"))
-        found[workload].append(log(tpu / trainium))
+        found[key] = log(tpu / trainium)
     return found
 
 
 def test_pairs_cost_as_the_readme_states(log_ratios):
     """98 % intervals of the mean: with seven degrees of freedom 2.998 standard errors."""
-    counts = {workload: len(found) for workload, found in log_ratios.items()}
-    assert counts == {workload: len(keys) for workload, keys in PAIR_KEYS.items()}
-    llama, bert = log_ratios["llm-8b-continued-pretraining"], log_ratios["bert-large-mlm"]
+    of = {workload: [log_ratios[key] for key in keys] for workload, keys in PAIR_KEYS.items()}
+    llama, bert = of["llm-8b-continued-pretraining"], of["bert-large-mlm"]
     assert log(0.7) < mean(llama) < mean(llama) + 2.998 * stdev(llama) / sqrt(8) < log(0.85)
     assert abs(mean(bert)) < 2.998 * stdev(bert) / sqrt(8) < 0.1
-    assert log(1.7) < mean(log_ratios["ranking-pretraining"] + log_ratios["ranking-continued"]) < log(2)
-    speech = log_ratios["speech-finetune"]  # with five degrees of freedom
+    assert log(1.7) < mean(of["ranking-pretraining"] + of["ranking-continued"]) < log(2)
+    speech = of["speech-finetune"]  # with five degrees of freedom
     assert log(1.1) < mean(speech) - 3.365 * stdev(speech) / sqrt(6) < mean(speech) < log(1.4)
+
+
+def test_pairs_of_the_small_comparisons_cost_as_their_table_states(log_ratios):
+    """To a thousandth; Spot prices change by the day."""
+    known = {key for keys in PAIR_KEYS.values() for key in keys}
+    assert set(log_ratios) - known == {pair.key for pair in pairs()}
+    for pair in pairs():
+        allowed = 0.06 if pair.trial.purchase == "spot" else 0.001
+        assert exp(log_ratios[pair.key]) == pytest.approx(pair.ratio, rel=allowed), pair.key
 
 
 @pytest.mark.parametrize(

@@ -16,14 +16,15 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pytest
 
-from dagster_project.demo.clock import MONTHS
 from dagster_project.demo.simulation import normalise
 
-NODE_CHIPS = {"trn1.32xlarge": 16, "trn2.48xlarge": 16, "v5e": 8, "v5p": 4, "v6e": 4, "trn2.3xlarge": 1, "p5.48xlarge": 8}
+NODE_CHIPS = {"trn1.2xlarge": 1, "trn1.32xlarge": 16, "trn2.3xlarge": 1, "trn2.48xlarge": 16, "v5e": 8, "v5p": 4, "v6e": 4}
+NODE_CHIPS["p5.48xlarge"] = 8
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 END = (datetime(2026, 10, 1, tzinfo=UTC) - EPOCH) // MICROSECOND
-EDGES = [(datetime(2026, month, 1, tzinfo=UTC) - EPOCH) // MICROSECOND for month in range(4, 11)]
+MONTHS = [f"{2025 + month // 12}-{month % 12 + 1:02d}" for month in range(10, 21)]
+EDGES = [(datetime(2025 + month // 12, month % 12 + 1, 1, tzinfo=UTC) - EPOCH) // MICROSECOND for month in range(10, 22)]
 
 
 def micros(text):

@@ -22,10 +22,13 @@ PLATFORM = Account("020045130033", "platform (synthetic)")
 VISION = Account("730025119955", "vision-lab (synthetic)")
 ROBOTICS = Account("073002520066", "robotics (synthetic)")
 EFFICIENCY = Account("073002520077", "efficiency-lab (synthetic)")
+TRIALS = Account("073002520088", "comparison-lab (synthetic)")
 PAYER_A = Payer(
     "004217390156", "Example AG payer A (synthetic)", "payer-a-cur", "payer-a-carbon", (PRODUCTION, RESEARCH, PLATFORM)
 )
-PAYER_B = Payer("730025118844", "Example AG payer B (synthetic)", "payer-b-cur", "payer-b-carbon", (VISION, ROBOTICS, EFFICIENCY))
+PAYER_B = Payer(
+    "730025118844", "Example AG payer B (synthetic)", "payer-b-cur", "payer-b-carbon", (VISION, ROBOTICS, EFFICIENCY, TRIALS)
+)
 
 
 class Region(NamedTuple):
@@ -44,6 +47,7 @@ REGIONS = {
 }
 # per instance-hour, synthetic but near what is quoted publicly
 ON_DEMAND = {
+    "trn1.2xlarge": money("1.344"),
     "trn1.32xlarge": money("21.5"),
     "trn2.48xlarge": 0,  # in a Capacity Block only, whose hours cost nothing
     "trn2.3xlarge": money("2.235"),
@@ -58,6 +62,7 @@ RESERVED_RATE = money("0.4838")
 BLOCK_RATE = money("35.7608")
 # what the synthetic provider's racks draw, for its carbon export only
 WATTS = {
+    "trn1.2xlarge": 340,
     "trn1.32xlarge": 5_200,
     "trn2.48xlarge": 11_500,
     "trn2.3xlarge": 610,

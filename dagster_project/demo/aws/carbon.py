@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from dagster_project.demo.aws.account import PAYER_A, PAYER_B, PLATFORM, REGIONS, ROBOTICS, VISION, Payer
 from dagster_project.demo.aws.cur import BUCKET
-from dagster_project.demo.clock import MONTHS, days_after_month, iso, iso_milli, month_bounds, seconds
+from dagster_project.demo.clock import HISTORY, MONTHS, days_after_month, iso, iso_milli, month_bounds, seconds
 from dagster_project.demo.files import NUMBER, TEXT, TIME, parquet_bytes, put, put_json
 from dagster_project.demo.organisation import UNIT, uuid
 
@@ -37,9 +37,11 @@ class Release(NamedTuple):
 def releases() -> Iterator[Release]:
     """September is not published yet; April to June were repeated in August when payer A's export got the new version.
 
-    Of these June is late.
+    Of these June is late. Before April only payer B has months.
     """
     again = seconds("2026-08-11T04:20:00")
+    for month in HISTORY:
+        yield Release(PAYER_B, "v3.0.1", month, days_after_month(month, 17, "11:47:30"))
     for number, month in enumerate(MONTHS[:-1]):
         is_old = month <= "2026-06"
         yield Release(PAYER_A, "v3.0.0" if is_old else "v3.0.1", month, days_after_month(month, 16 + number, "09:31:12"))

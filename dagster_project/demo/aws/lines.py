@@ -74,7 +74,8 @@ class Sheet:
         # equal for all hours of a series, another one in every month: an id that cannot be a key, as in real bills
         series = "|".join((self.payer.account_id, self.month, account.account_id, key))
         line_id = base64.b32encode(hashlib.sha256(series.encode()).digest()).decode().rstrip("=").lower()
-        invoice_id = None if self.month == OPEN_MONTH else f"26{self.month[5:]}{int(self.payer.account_id) % 10**6:06d}"
+        billed = self.month[2:].replace("-", "")
+        invoice_id = None if self.month == OPEN_MONTH else f"{billed}{int(self.payer.account_id) % 10**6:06d}"
         values = {
             "bill_bill_type": "Anniversary",
             "bill_billing_entity": "AWS",

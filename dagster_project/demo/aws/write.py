@@ -8,9 +8,10 @@ from typing import Any
 from dagster_project.demo.aws import carbon, commitments, cur, estate, fleet, machines
 from dagster_project.demo.aws.account import PAYER_A, PAYER_B, Payer
 from dagster_project.demo.aws.lines import Sheet
-from dagster_project.demo.clock import MONTHS
+from dagster_project.demo.clock import HISTORY, MONTHS
 from dagster_project.demo.runs import write_runs
 from dagster_project.demo.simulation import World
+from dagster_project.demo.trials import add_trainium
 
 ROWS_PER_FILE = 10_000
 LARGEST_FILE = 250_000
@@ -21,6 +22,7 @@ def worlds_of(scale: int) -> list[World]:
     worlds = [World(replica) for replica in range(scale)]
     for world in worlds:
         fleet.build(world)
+        add_trainium(world)
     return worlds
 
 
@@ -32,7 +34,7 @@ def write_exports(exports: Path, late: Path, worlds: list[World]) -> dict[str, d
     activity: dict[tuple[str, str], carbon.Activity] = {}
     for payer in (PAYER_A, PAYER_B):
         told = truth[payer.bill_source] = {}
-        for month in MONTHS:
+        for month in (*HISTORY, *MONTHS) if payer is PAYER_B else MONTHS:
             executions = cur.executions(payer, month)
             for execution in executions:
                 sheet = _sheet_of(worlds, payer, month, is_early=execution is not executions[-1])
@@ -58,7 +60,8 @@ def _sheet_of(worlds: list[World], payer: Payer, month: str, *, is_early: bool) 
             commitments.reserved_rows(sheet, world)
         else:
             machines.job_rows(sheet, world)
-        estate.estate_rows(sheet, world)
+        if month not in HISTORY:
+            estate.estate_rows(sheet, world)
         if payer is PAYER_A and month == CORRECTION_MONTH:
             machines.correction_row(sheet, world)
     return sheet

@@ -35,6 +35,7 @@ PRETRAINING = Project("401020030041", "tpu-pretraining (synthetic)", "exag-tpu-p
 RESEARCH = Project("401020030052", "tpu-research (synthetic)", "exag-tpu-research")
 PLATFORM = Project("401020030063", "gcp-platform (synthetic)", "exag-gcp-platform")
 EFFICIENCY = Project("401020030085", "tpu-efficiency (synthetic)", "exag-tpu-efficiency")
+TRIALS = Project("401020030096", "tpu-comparisons (synthetic)", "exag-tpu-comparisons")
 RETIRED = Project("401020030074", "tpu-pilot (synthetic)", "exag-tpu-pilot")  # deleted since: the carbon export forgot its id
 
 

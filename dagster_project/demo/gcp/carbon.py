@@ -13,14 +13,23 @@ from typing import Any
 
 import pyarrow as pa
 
-from dagster_project.demo.clock import MONTHS, days_after_month, seconds
-from dagster_project.demo.gcp.account import BILLING_ACCOUNT, EFFICIENCY, PLACES, PLATFORM, PRETRAINING, RESEARCH, SERVICES
+from dagster_project.demo.clock import HISTORY, MONTHS, days_after_month, seconds
+from dagster_project.demo.gcp.account import (
+    BILLING_ACCOUNT,
+    EFFICIENCY,
+    PLACES,
+    PLATFORM,
+    PRETRAINING,
+    RESEARCH,
+    SERVICES,
+    TRIALS,
+)
 from dagster_project.demo.gcp.export import FLOAT, TEXT, WORDS, record, write_parquet
 from dagster_project.demo.gcp.lines import Activity
 
 FACILITY_PERMILLE = 1_090
 PROJECTS = {
-    project.account_id: project.project_id for project in (PRETRAINING, RESEARCH, PLATFORM, EFFICIENCY)
+    project.account_id: project.project_id for project in (PRETRAINING, RESEARCH, PLATFORM, EFFICIENCY, TRIALS)
 }  # a deleted one has none
 DESCRIPTIONS = {service_id: words for words, service_id in SERVICES.items()}
 COLUMNS = pa.schema(
@@ -40,7 +49,7 @@ COLUMNS = pa.schema(
 
 def write_months(root: Path, activity: Mapping[str, Activity]) -> None:
     """September comes on 15 October. Version 17 came with July's data; June was backfilled with it, April and May were not."""
-    for month in MONTHS[:-1]:
+    for month in (*HISTORY, *MONTHS[:-1]):
         # permille of the location-based Scope 2 of version 16
         version, permille, clock = (16, 1_000, "07:42:10") if month < "2026-06" else (17, 1_046, "07:39:55")
         published = seconds("2026-08-20T09:14:26") if month == "2026-06" else days_after_month(month, 15, clock)

@@ -11,6 +11,7 @@ from dagster_project.demo.gcp.lines import Export
 from dagster_project.demo.gcp.table import Table
 from dagster_project.demo.runs import write_runs
 from dagster_project.demo.simulation import World
+from dagster_project.demo.trials import add_tpu
 
 
 def worlds_of(aws_worlds: Sequence[World]) -> list[World]:
@@ -18,8 +19,10 @@ def worlds_of(aws_worlds: Sequence[World]) -> list[World]:
     worlds = []
     for twin in aws_worlds:
         world = World(twin.replica)
-        fleet.add_paired(world, {run.pair_key: run for run in twin.runs if run.pair_key})
+        twins = {run.pair_key: run for run in twin.runs if run.pair_key}
+        fleet.add_paired(world, twins)
         fleet.add_pool(world)
+        add_tpu(world, twins)
         worlds.append(world)
     return worlds
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from dagster_project.demo.clock import HOUR, MICRO, iso, iso_micro, seconds
 from dagster_project.demo.files import put
-from dagster_project.demo.organisation import BERT, STEADY, VIT, digest, generator
+from dagster_project.demo.organisation import BERT, VIT, digest, generator
 from dagster_project.demo.simulation import Hold, Run, World
 from dagster_project.demo.telemetry.observed import BUSY_PARTS, Observed, window_of
 
@@ -43,6 +43,7 @@ class Chip(NamedTuple):
 
 
 CHIPS = {
+    "trn1.2xlarge": Chip(1, 2, "trainium", "v2", 32 << 30),
     "trn1.32xlarge": Chip(16, 2, "trainium", "v2", 32 << 30),
     "trn2.48xlarge": Chip(16, 4, "trainium2", "v3", 96 << 30, 2),
     "trn2.3xlarge": Chip(1, 4, "trainium2", "v3", 96 << 30, 2),
@@ -131,7 +132,7 @@ def _write_host(root: Path, host: Host, observed: Observed) -> None:
         if number in flaws.missing:
             continue
         base = 0 if number in flaws.absent else random.randrange(7_100, 9_000)
-        base = STEADY_BASE if run.workload.workload_key in STEADY else base
+        base = STEADY_BASE if run.workload.is_steady else base
         if number == 0 or done == end:
             base = base * 11 // 16  # starting and stopping
         document, busy = _document(host, number, (done - begun) / MICRO, base)

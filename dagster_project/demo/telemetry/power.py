@@ -18,10 +18,14 @@ from dagster_project.demo.organisation import uuid
 from dagster_project.demo.simulation import Hold, Run, World
 from dagster_project.demo.telemetry.neuron import dumps
 from dagster_project.demo.telemetry.observed import BUSY_PARTS, Observed, chips_of, window_of
+from dagster_project.demo.trials import SUMMARY_STEM
 
 MINUTE = 60
 DRIVER, RACK, NVML = "distill-trn2-01", "distill-trn2-02", "ranker-gpu-01"
 QUERY = "timestamp, index, uuid, name, power.draw [W], utilization.gpu [%], driver_version"
+
+
+Writer = Callable[[Path, Run, Hold, Observed, "Metered"], None]
 
 
 @dataclass(slots=True)
@@ -41,9 +45,13 @@ class Metered:
 def write_meters(exports: Path, worlds: Iterable[World], observed: Observed, metered: Metered) -> None:
     for world in worlds:
         for run in world.runs:
-            if write := WRITERS.get(run.recorded_id.removesuffix(world.suffix)):
+            if write := _writer_of(run.recorded_id.removesuffix(world.suffix)):
                 for hold in run.attempts[-1].holds:
                     write(exports, run, hold, observed, metered)
+
+
+def _writer_of(name: str) -> Writer | None:
+    return _write_rack if name.startswith(f"{SUMMARY_STEM}-trn") else WRITERS.get(name)
 
 
 def _minutes(hold: Hold) -> tuple[int, list[int]]:
@@ -110,7 +118,7 @@ def _stem(hold: Hold) -> str:
     return iso(hold.start // MICRO).replace(":", "-")
 
 
-WRITERS: dict[str, Callable[[Path, Run, Hold, Observed, Metered], None]] = {
+WRITERS: dict[str, Writer] = {
     DRIVER: _write_driver,
     RACK: _write_rack,
     NVML: _write_nvml,

@@ -14,14 +14,16 @@ from typing import Any, NamedTuple
 
 from dagster_project.demo.clock import DAY, HOUR, MICRO, iso, month_bounds, month_of
 from dagster_project.demo.files import put
+from dagster_project.demo.gcp.account import TRIALS
 from dagster_project.demo.gcp.fleet import TpuNode, job_of, nodes_of
-from dagster_project.demo.organisation import STEADY, TAG_KEY, generator
+from dagster_project.demo.organisation import TAG_KEY, generator
 from dagster_project.demo.simulation import Hold, Run, World
 from dagster_project.demo.telemetry.neuron import dumps
 from dagster_project.demo.telemetry.observed import BUSY_PARTS, Observed, chips_of, holds_of, window_of
 
 SPACING = HOUR  # coarser than the 60 s that Google keeps for six weeks and the 600 s after them, to keep the demo small
 STANDING_SPACING = 3 * HOUR  # of nodes that live for months
+SHORT_SPACING = HOUR // 20  # of the small comparisons, whose runs take less than an hour
 STEADY_LEVEL = 93  # per cent
 FETCHED = 2 * DAY  # after its month, a month's answer is fetched
 REPEATED = ("exag-tpu-research", "duty_cycle", "2026-05")  # fetched twice
@@ -58,6 +60,8 @@ class Series(NamedTuple):
 
     @property
     def spacing(self) -> int:
+        if self.node.account is TRIALS:
+            return SHORT_SPACING
         return STANDING_SPACING if self.node.style == "worker" else SPACING
 
 
@@ -99,7 +103,7 @@ def _points(series: Series) -> Iterator[Point]:
     name = series.node.instance_id
     random = generator("tpu points", f"{name}|{series.label}" if series.node.style == "gke" else name)
     windows = sorted(window_of(hold) for _, hold in series.holds)
-    is_steady = series.holds[0][0].workload.workload_key in STEADY
+    is_steady = series.holds[0][0].workload.is_steady
     for (start, end), (following, _) in pairwise([*windows, (0, 0)]):
         last = -(-end // (60 * MICRO)) * 60
         times = sorted(range(last, start // MICRO, -spacing))

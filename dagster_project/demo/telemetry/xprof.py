@@ -13,7 +13,7 @@ from pathlib import Path
 from dagster_project.demo.clock import HOUR, MICRO
 from dagster_project.demo.files import put
 from dagster_project.demo.gcp.fleet import nodes_of
-from dagster_project.demo.organisation import CAPTIONS, RANK_ON, SOFTWARE
+from dagster_project.demo.organisation import CAPTIONS, RANK_ON
 from dagster_project.demo.simulation import Hold, Run, World
 from dagster_project.demo.telemetry.observed import chips_of
 from dagster_project.demo.telemetry.power import Metered
@@ -50,8 +50,7 @@ def watts_of(workload_key: str, chip: int, sample: int) -> tuple[int, int]:
 def _write_session(root: Path, run: Run, hold: Hold, metered: Metered) -> None:
     start = hold.start // MICRO + HOUR
     length = SAMPLES * SPACING
-    version = SOFTWARE.get(run.workload.workload_key, {}).get("sdk_version")
-    planes = [_task(start, start + length, version)]
+    planes = [_task(start, start + length, run.workload.libtpu_version)]
     for chip in range(chips_of(run, hold)):
         planes.append(_chip(run.workload.workload_key, hold.instance_type, chip, start))
         joules = sum(sum(watts_of(run.workload.workload_key, chip, sample)) for sample in range(SAMPLES)) * SPACING
