@@ -1,31 +1,33 @@
 """A query for one report, rewritten so that it answers for thousands of reports at once, none of which sees another.
 
-How many workloads a report has decides what it claims, so worlds that share a table would decide for each other, and a query for
-each takes a day. Here every table gets a column `world`: each join, group, window and subquery keeps to one world. A test compares
-what comes out with the query as it is, world by world.
+How many workloads a report has decides what it claims, so worlds in one table would decide for each other, and a query for
+each takes a day. Here every table gets a column `world`: each join, group, window and subquery keeps to one world. A test
+compares what comes out with the query as it is, world by world.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import TypeVar
 
 import sqlglot
 from sqlglot import exp
 
 WORLD = "world"
+Part = TypeVar("Part")
 
 
 def side_by_side(sql: str, tables: Collection[str]) -> str:
-    """The query over `tables` (names without their schema) that have the column; others, as seeds, are the same for all worlds."""
+    """The query over `tables` (names without schema) that have the column; others, as seeds, are the same for all worlds."""
     query = sqlglot.parse_one(sql, dialect="duckdb")
     _query(query, set(tables))
     return query.sql(dialect="duckdb")
 
 
-def _query(query: exp.Expression, known: set[str], outer: str | None = None) -> bool:
+def _query(query: exp.Expr, known: set[str], outer: str | None = None) -> bool:
     """Rewrite a query in its place; whether its rows have a world. `outer` is the world of the row that asks, in a subquery."""
     known = set(known)
-    for cte in query.ctes:
+    for cte in query.ctes if isinstance(query, exp.Query) else ():
         name = cte.alias
         known.add(name)  # one that reads itself has what its first part has
         if not _query(cte.this, known):
@@ -61,14 +63,14 @@ def _select(select: exp.Select, known: set[str], outer: str | None) -> bool:
         group.append("expressions", column.copy())
     elif aggregates and not group:
         select.group_by(column.copy(), copy=False)
-    if not any(_is_star_of(one, world) for one in select.expressions):
+    if not any(_is_star_of(one, str(world)) for one in select.expressions):
         select.append("expressions", exp.alias_(column.copy(), WORLD))
     if (distinct := select.args.get("distinct")) and distinct.args.get("on"):
         distinct.args["on"].append("expressions", column.copy())
     return True
 
 
-def _source(source: exp.Expression, known: set[str]) -> str | None:
+def _source(source: exp.Expr, known: set[str]) -> str | None:
     """The name by which a table or subquery is read, if it has a world."""
     if isinstance(source, exp.Table):
         return source.alias_or_name if source.name in known else None
@@ -100,7 +102,7 @@ def _inner(select: exp.Select, known: set[str], world: str | None) -> None:
         _query(query, known, world)
 
 
-def _own(select: exp.Select, kind: type[exp.Expression]) -> list[exp.Expression]:
+def _own(select: exp.Select, kind: type[Part]) -> list[Part]:
     """What of a kind is of this SELECT, and not of a query inside it."""
     inside = (
         one
@@ -111,18 +113,18 @@ def _own(select: exp.Select, kind: type[exp.Expression]) -> list[exp.Expression]
     return [one for one in inside if one is not select and isinstance(one, kind)]
 
 
-def _is_source(query: exp.Expression, select: exp.Select) -> bool:
+def _is_source(query: exp.Expr, select: exp.Select) -> bool:
     """Whether a query is in FROM, a join or WITH."""
     holder = query.find_ancestor(exp.From, exp.Join, exp.CTE, exp.Select)
     return isinstance(holder, exp.CTE | exp.From | exp.Join) and not _in_condition(query, holder)
 
 
-def _in_condition(query: exp.Expression, holder: exp.Expression) -> bool:
+def _in_condition(query: exp.Expr, holder: exp.Expr) -> bool:
     on = holder.args.get("on")
     return on is not None and any(one is query for one in on.walk())
 
 
-def _is_star_of(one: exp.Expression, world: str) -> bool:
+def _is_star_of(one: exp.Expr, world: str) -> bool:
     if isinstance(one, exp.Star):
         return True
     return isinstance(one, exp.Column) and isinstance(one.this, exp.Star) and one.table == world

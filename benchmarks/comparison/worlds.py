@@ -9,11 +9,13 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import dataclass
 from math import exp, log, sqrt
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
 
 Dice = np.random.Generator
+Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 START = dt.date(2023, 1, 1)
 QUARTERS = 12
 FORTNIGHTS = 80
@@ -81,40 +83,40 @@ def drawn(world: World, seed: int) -> pl.DataFrame:
     return _as_pairs(frame.filter(pl.Series(kept)), world)
 
 
-def _pairs(world: World, dice: Dice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _pairs(world: World, dice: Dice) -> tuple[Numbers, Numbers, Numbers]:
     """Report, workload and day of every pair; each quarter of a workload has about as many."""
     of_quarter = np.full((world.reports * world.workloads, QUARTERS), world.per_quarter)
     if world.unequal:
         of_quarter = dice.geometric(1 / world.per_quarter, of_quarter.shape)
     count = np.floor(of_quarter + dice.random(of_quarter.shape) * (of_quarter % 1 > 0)).astype(int)
-    series, quarter = (np.repeat(one.ravel(), count.ravel()) for one in np.indices(count.shape))
+    series, quarter = np.repeat(np.indices(count.shape).reshape(2, -1), count.ravel(), axis=1)
     day = BOUNDS[quarter] + (dice.random(len(quarter)) * (BOUNDS[quarter + 1] - BOUNDS[quarter])).astype(int)
     return series // world.workloads, series % world.workloads, day
 
 
-def _noise(world: World, dice: Dice, size: int) -> np.ndarray:
+def _noise(world: World, dice: Dice, size: int) -> Numbers:
     """Of one pair, with mean 0 and variance 1."""
     if world.noise == "t3":
-        return dice.standard_t(3, size) / sqrt(3)
+        return np.asarray(dice.standard_t(3, size) / sqrt(3))
     if world.noise == "lognormal":
-        return (dice.lognormal(0, 1, size) - exp(0.5)) / sqrt(exp(1) * (exp(1) - 1))
-    return dice.standard_normal(size)
+        return np.asarray((dice.lognormal(0, 1, size) - exp(0.5)) / sqrt(exp(1) * (exp(1) - 1)))
+    return np.asarray(dice.standard_normal(size))
 
 
-def _shocks(world: World, dice: Dice, series: np.ndarray, day: np.ndarray) -> np.ndarray:
+def _shocks(world: World, dice: Dice, series: Numbers, day: Numbers) -> Numbers:
     """What the pairs of a workload and fortnight share: an autoregression from fortnight to fortnight."""
     steps = dice.standard_normal((world.reports * world.workloads, FORTNIGHTS))
     for one in range(1, FORTNIGHTS):
         steps[:, one] = world.phi * steps[:, one - 1] + sqrt(1 - world.phi**2) * steps[:, one]
-    return steps[series, day // 14]
+    return np.asarray(steps[series, day // 14])
 
 
-def _groups(world: World, dice: Dice, series: np.ndarray, day: np.ndarray) -> np.ndarray:
+def _groups(world: World, dice: Dice, series: Numbers, day: Numbers) -> Numbers:
     """What the pairs of a team, or of a version of a compiler, share while it is there."""
     days = world.in_common[1]
     effects = dice.standard_normal((world.reports * world.workloads, BOUNDS[-1] // days + 2, world.groups))
     begins = dice.integers(0, days, world.reports * world.workloads)
-    return effects[series, (day + begins[series]) // days, dice.integers(0, world.groups, len(day))]
+    return np.asarray(effects[series, (day + begins[series]) // days, dice.integers(0, world.groups, len(day))])
 
 
 def _as_pairs(frame: pl.DataFrame, world: World) -> pl.DataFrame:
@@ -128,7 +130,7 @@ def _as_pairs(frame: pl.DataFrame, world: World) -> pl.DataFrame:
         "promise": "to_target",
         "is_power_assumed": False,
     }
-    of_sides = {
+    of_sides: dict[str, tuple[Any, Any]] = {
         "accelerator_type": ("trn2", "v6e"),
         "region_id": ("a", "b"),
         "purchase": ("spot", "spot"),
