@@ -96,11 +96,12 @@ def _pairs(world: World, dice: Dice) -> tuple[Numbers, Numbers, Numbers]:
 
 def _noise(world: World, dice: Dice, size: int) -> Numbers:
     """Of one pair, with mean 0 and variance 1."""
+    found: Numbers = dice.standard_normal(size)
     if world.noise == "t3":
-        return np.asarray(dice.standard_t(3, size) / sqrt(3))
+        found = dice.standard_t(3, size) / sqrt(3)
     if world.noise == "lognormal":
-        return np.asarray((dice.lognormal(0, 1, size) - exp(0.5)) / sqrt(exp(1) * (exp(1) - 1)))
-    return np.asarray(dice.standard_normal(size))
+        found = (dice.lognormal(0, 1, size) - exp(0.5)) / sqrt(exp(1) * (exp(1) - 1))
+    return found
 
 
 def _shocks(world: World, dice: Dice, series: Numbers, day: Numbers) -> Numbers:
@@ -108,7 +109,8 @@ def _shocks(world: World, dice: Dice, series: Numbers, day: Numbers) -> Numbers:
     steps = dice.standard_normal((world.reports * world.workloads, FORTNIGHTS))
     for one in range(1, FORTNIGHTS):
         steps[:, one] = world.phi * steps[:, one - 1] + sqrt(1 - world.phi**2) * steps[:, one]
-    return np.asarray(steps[series, day // 14])
+    found: Numbers = steps[series, day // 14]
+    return found
 
 
 def _groups(world: World, dice: Dice, series: Numbers, day: Numbers) -> Numbers:
@@ -116,7 +118,8 @@ def _groups(world: World, dice: Dice, series: Numbers, day: Numbers) -> Numbers:
     days = world.in_common[1]
     effects = dice.standard_normal((world.reports * world.workloads, BOUNDS[-1] // days + 2, world.groups))
     begins = dice.integers(0, days, world.reports * world.workloads)
-    return np.asarray(effects[series, (day + begins[series]) // days, dice.integers(0, world.groups, len(day))])
+    found: Numbers = effects[series, (day + begins[series]) // days, dice.integers(0, world.groups, len(day))]
+    return found
 
 
 def _as_pairs(frame: pl.DataFrame, world: World) -> pl.DataFrame:
