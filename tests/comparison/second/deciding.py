@@ -7,9 +7,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from math import exp, inf, log
+from math import exp, inf, log, sqrt
+from typing import Any
 
 import numpy as np
+from scipy import stats
 
 from tests.comparison.second import clusters as formed
 from tests.comparison.second import looks, strata
@@ -59,6 +61,7 @@ class Row:
     end: dt.date
     look: Look
     other: Look | None
+    known: list[Pair]  # all that settled before the end
     others: Counter[str]  # pairs that decide nothing, by reason
     recent: Look
     is_assumed: bool
@@ -149,6 +152,7 @@ def _row(key: Key, end: dt.date, known: list[Pair], world: World) -> Row:
         end,
         look,
         next((one for name, one in series.items() if name != basis), None),
+        known,
         others,
         recent,
         is_energy and any(pair["is_power_assumed"] for pair in look.pairs),
@@ -275,3 +279,35 @@ def is_withheld(row: Row, world: World) -> bool:
         mixtures = [(trainium, least_tpu or 0.0), (least_trainium, tpu or 0.0)]
     loaded = [of * (1 - s_trainium) / (1 - s_tpu) if s_tpu < 1 else inf for s_trainium, s_tpu in mixtures]
     return any(one >= 1 if of < 1 else one <= 1 for one in loaded)
+
+
+def printed(row: Row, window: tuple[dt.date, dt.date], world: World) -> dict[str, Any]:
+    """The columns of a row of the report, for one of the windows that end with its look."""
+    found, reason = verdict(row, world)
+    shown = row.stands if row.stands and found in ("trainium", "tpu") else row
+    look, is_tested = shown.look, shown.m > 0 and row.look.n >= FEWEST
+    low, high = look.interval(shown.log_needed) if is_tested else (-inf, inf)
+    inside = [pair for pair in row.known if window[0] <= pair["settled_at"].date() and pair["log_ratio"] is not None]
+    deciding = [pair for pair in inside if pair["use"] == "decides"] or [pair for pair in inside if pair["use"] == "descriptive"]
+    logs = np.array([formed.log_ratio(pair) for pair in deciding])
+    mean = round(float(logs.mean()), 12) if len(logs) else None
+    half = (
+        float(stats.t.ppf(0.99, min(len(logs) - 1, 120))) * float(logs.std(ddof=1)) / sqrt(len(logs)) if len(logs) >= 5 else None
+    )
+    return {
+        "verdict": found,
+        "verdict_reason": reason,
+        "pair_count": len(logs),
+        "geometric_mean_ratio": None if mean is None else exp(mean),
+        "ratio_low": None if mean is None or half is None else exp(mean - half),
+        "ratio_high": None if mean is None or half is None else exp(mean + half),
+        "cluster_count": row.look.n,
+        "set_aside_count": sum(row.others.values()) + (len(row.other.pairs) if row.other else 0),
+        "e_value": exp(look.log_e) if look.log_e > -inf else None,
+        "e_needed": exp(shown.log_needed) if is_tested else None,
+        "decided_low": looks.ratio(low),
+        "decided_high": looks.ratio(high),
+        "total_ratio": looks.ratio(row.look.totals and row.look.totals[0]),
+        "total_ratio_low": looks.ratio(row.look.totals and row.look.totals[1]),
+        "total_ratio_high": looks.ratio(row.look.totals and row.look.totals[2]),
+    }

@@ -27,6 +27,11 @@ class Drawn:
         self.pairs: list[Pair] = []
         for number in range(self.dice.choice((1, 2, 3, 5, 8))):
             self._workload(f"w{number}")
+        possible = (0.0, 0.05, 0.1, 0.3, None)
+        drawn = {side: self.dice.choice(possible) for side in TYPES}
+        self.shares = {
+            side: (share, None if share is None else share * self.dice.choice((1, 0.5))) for side, share in drawn.items()
+        }
         first = min(pair["settled_at"].date() for pair in self.pairs)
         self.ends = [end for n in range(1, self.quarters + 2) if (end := quarter_end(START, n)) > first]
 
