@@ -12,7 +12,7 @@ import duckdb
 import polars as pl
 
 from tests.comparison.published import Models
-from tests.comparison.second.clusters import half_quarter, quarter_end
+from tests.comparison.second.clusters import Pair, half_quarter, quarter_end
 from tests.comparison.second.deciding import Row, World, decide, printed
 from tests.comparison.second.drawn import Drawn
 from tests.comparison.second.power import Term
@@ -35,7 +35,7 @@ def windows(drawn: Drawn) -> list[tuple[dt.date, dt.date]]:
 def frames(drawn: Drawn) -> dict[str, pl.DataFrame]:
     """Rows of GIVEN: each side of a pair is one run."""
     ends = windows(drawn)
-    pairs = [pair | {"cluster_end": _end(pair["cluster_start"])} for pair in drawn.pairs]
+    pairs = [_as_table(pair) for pair in drawn.pairs]
     runs = {_run(pair, side): (pair, side) for pair in pairs for side in SIDES}
     members = [
         {
@@ -70,12 +70,30 @@ def frames(drawn: Drawn) -> dict[str, pl.DataFrame]:
         {"quarter_end": end, **dict(zip(names, key, strict=True)), "basis_class": "", **shares} for end, *key in sorted(rows)
     ]
     of_windows = [{"window_start": start, "window_end": end} for start, end in ends]
-    tables = (pairs, of_windows, members, figures, of_looks)
+    names = (
+        "workload_key",
+        "pair_key",
+        "promise",
+        "is_registered",
+        "settled_at",
+        "cluster_start",
+        "cluster_end",
+        "closed_on",
+        "is_running",
+    )
+    promises = list({(pair["workload_key"], pair["pair_key"]): {name: pair[name] for name in names} for pair in pairs}.values())
+    tables = (pairs, of_windows, members, figures, of_looks, promises)
     return {name: pl.DataFrame(rows, infer_schema_length=None) for name, rows in zip(GIVEN, tables, strict=True)}
 
 
 def _run(pair: Mapping[str, Any], side: str) -> str:
     return f"{pair['workload_key']}/{pair['pair_key']}/{side}"
+
+
+def _as_table(pair: Pair) -> Pair:
+    is_running = pair["trainium_is_running"] or pair["tpu_is_running"]
+    closed_on = None if is_running else pair["closed_on"]
+    return pair | {"cluster_end": _end(pair["cluster_start"]), "is_running": is_running, "closed_on": closed_on}
 
 
 def _end(start: dt.date) -> dt.date:
@@ -93,6 +111,7 @@ def surroundings(template: Path, drawn: Drawn) -> World:
             ).fetchall()
         }
         normals = connection.execute("select * from seeds.standard_normals order by draw").pl()
+        t = dict(connection.execute("select degrees_of_freedom, t_1 from marts.dim_t_quantiles").fetchall())
         rows = connection.execute(
             "select term, basis_class, is_shared, accelerator_type, low_factor, high_factor from marts.dim_power_terms order by place"
         ).fetchall()
@@ -101,7 +120,7 @@ def surroundings(template: Path, drawn: Drawn) -> World:
         basis: [*_terms(rows, basis, columns), Term("own", False, _places("own", columns), {}, {})]
         for basis in ("measured", "modelled")
     }
-    return World(terms, normals.select(columns).to_numpy(), f, drawn.shares)
+    return World(terms, normals.select(columns).to_numpy(), f, t, drawn.shares)
 
 
 def _terms(rows: list[tuple[Any, ...]], basis: str, columns: list[str]) -> Iterator[Term]:
@@ -131,6 +150,13 @@ def differences(models: Models, template: Path, drawn: Drawn) -> tuple[int, list
             tuple(row[name] for name in KEY): row for row in connection.execute("from marts.rpt_trainium_vs_tpu").pl().to_dicts()
         }
     theirs = {key: row for key, row in theirs.items() if row["verdict_reason"] not in BEHIND}
+    held = {
+        (*window, pair["workload_key"])
+        for pair in drawn.pairs
+        for window in windows(drawn)
+        if window[0] <= pair["settled_at"].date() < window[1]
+    }
+    mine = {key: row for key, row in mine.items() if key[:3] in held}
     found = [f"{key}: {'only the models' if key in theirs else 'only the second'}" for key in mine.keys() ^ theirs.keys()]
     for key in sorted(mine.keys() & theirs.keys()):
         found += [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import log
 from typing import Any
@@ -46,19 +46,21 @@ def totals_of(pair: Pair) -> Totals:
     )
 
 
-def form(pairs: Iterable[Pair], *, is_primary: bool) -> list[Cluster]:
-    """Clusters in the order of time; one with a launch that still runs waits and is left out."""
+def form(pairs: Iterable[Pair], end: dt.date, waiting: Collection[dt.date], *, is_primary: bool) -> list[Cluster]:
+    """What is closed by the end of a quarter, in the order of time; half quarters with a launch that goes on wait."""
     found: dict[dt.date, Cluster] = {}
     for pair in pairs:
         start = half_quarter(pair["settled_at"])
-        found.setdefault(start, Cluster(start, quarter_end(start))).pairs.append(pair)
-    waiting = {start for start, one in found.items() if any(is_running(pair) for pair in one.pairs)}
-    ordered = [found[start] for start in sorted(found.keys() - waiting)]
+        if quarter_end(start) <= end and start not in waiting:
+            found.setdefault(start, Cluster(start, quarter_end(start))).pairs.append(pair)
+    ordered = [found[start] for start in sorted(found)]
     return joined(ordered) if is_primary else ordered
 
 
-def is_running(pair: Pair) -> bool:
-    return bool(pair["trainium_is_running"] or pair["tpu_is_running"])
+def waiting(pairs: Iterable[Pair]) -> set[dt.date]:
+    """The half quarters in which a launch of a registered pair goes on; of one workload."""
+    running = (pair for pair in pairs if pair["is_registered"] and (pair["trainium_is_running"] or pair["tpu_is_running"]))
+    return {half_quarter(pair["settled_at"]) for pair in running}
 
 
 def joined(ordered: Sequence[Cluster]) -> list[Cluster]:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from math import exp, inf, log, sqrt
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from tests.comparison.second import clusters as formed
 from tests.comparison.second import looks, strata
-from tests.comparison.second.clusters import PRIMARY, Cluster, Pair
+from tests.comparison.second.clusters import PRIMARY, Pair
 from tests.comparison.second.looks import FEWEST, Look
-from tests.comparison.second.power import Shifts, Term, shifts
+from tests.comparison.second.power import Term, shifts
 from tests.comparison.second.strata import Strata
 
 FAMILIES = {
@@ -44,11 +43,12 @@ SIDES = {-1: "tpu", 1: "trainium", 0: None}
 
 @dataclass(frozen=True)
 class World:
-    """What is beside the pairs: terms of power by class, normals, quantiles of F, shares that no run carries, least difference."""
+    """What is beside the pairs: terms of power by class, normals, quantiles, shares that no run carries, least difference."""
 
     terms: Mapping[str, Sequence[Term]] = field(default_factory=dict)
     normals: np.ndarray = field(default_factory=lambda: np.zeros((2000, 1)))
     f_quantiles: strata.Quantiles = field(default_factory=dict)
+    t_quantiles: Mapping[int, float] = field(default_factory=dict)  # of 99 %, by degrees of freedom up to 120
     shares: Mapping[str, tuple[float | None, float | None]] = field(default_factory=dict)  # side: greatest and least
     difference: float = 0.05
 
@@ -122,52 +122,33 @@ def _at_end(pairs: Sequence[Pair], end: dt.date, world: World) -> Iterable[Row]:
     def key(pair: Pair) -> Key:
         return pair["workload_key"], pair["kpi"], pair["factor_view"]
 
+    waiting = {
+        name: formed.waiting(pair for pair in pairs if pair["workload_key"] == name) for name in {key(pair)[0] for pair in pairs}
+    }
     for of_row, members in groupby(sorted(pairs, key=key), key):
         known = [pair for pair in members if pair["settled_at"].date() < end]
         if known:
-            yield _row(of_row, end, known, world)
+            yield _row(of_row, end, known, waiting[of_row[0]], world)
 
 
-def _row(key: Key, end: dt.date, known: list[Pair], world: World) -> Row:
+def _row(key: Key, end: dt.date, known: list[Pair], waiting: Collection[dt.date], world: World) -> Row:
     is_primary, is_energy = key[1] in PRIMARY, FAMILIES.get(COPIES.get(key[1], key[1])) == "energy"
-    deciding = [pair for pair in known if pair["use"] == "decides"]
-    lacking = [
-        pair
-        for pair in known
-        if pair["missing_side"] and pair["is_registered"] and pair["promise"] in ("to_target", "fixed_work")
-    ]
-    series = {}
+    kept = [pair for pair in known if pair["is_registered"] and pair["promise"] in ("to_target", "fixed_work")]
+    lacking = tuple(pair for pair in kept if pair["missing_side"] and formed.half_quarter(pair["settled_at"]) not in waiting)
+    series, recent = {}, {}
     for basis in CLASSES if is_energy else ("",):
-        of_class = [pair for pair in deciding if not basis or pair["basis_class"] == basis]
-        series[basis] = _look(
-            formed.form(of_class, is_primary=is_primary), end, is_primary, lacking, world.terms.get(basis), world
-        )
+        deciding = [pair for pair in known if pair["use"] == "decides" and (not basis or pair["basis_class"] == basis)]
+        clusters = formed.form(deciding, end, waiting, is_primary=is_primary)
+        look, terms = looks.at(clusters, is_primary=is_primary), world.terms.get(basis)
+        moved = shifts(look.pairs, terms, world.normals) if terms and look.n >= FEWEST else None
+        series[basis] = replace(look, lacking=lacking, shifts=moved)
+        recent[basis] = looks.at(clusters, is_primary=is_primary, since=dt.date(end.year - 1, end.month, 1), shifts=moved)
     basis = _better(series)
+    look, other = series[basis], next((one for name, one in series.items() if name != basis), None)
     others = Counter(_reason(pair) for pair in known if pair["use"] != "decides")
-    of_class = [pair for pair in deciding if not basis or pair["basis_class"] == basis]
-    recent = _look(formed.form(of_class, is_primary=is_primary), end, is_primary, [], world.terms.get(basis), world, months=12)
-    look = series[basis]
-    row = Row(
-        key,
-        end,
-        look,
-        next((one for name, one in series.items() if name != basis), None),
-        known,
-        others,
-        recent,
-        is_energy and any(pair["is_power_assumed"] for pair in look.pairs),
-    )
-    row.strata = strata.test(look.pairs, world.f_quantiles)
-    return row
-
-
-def _look(
-    clusters: list[Cluster], end: dt.date, is_primary: bool, lacking: list[Pair], terms, world: World, months: int = 0
-) -> Look:  # type: ignore[no-untyped-def]
-    whole = looks.at(clusters, end, is_primary=is_primary)
-    moved: Shifts | None = shifts(whole.pairs, terms, world.normals) if terms and whole.n >= FEWEST else None
-    since = dt.date(end.year - 1, end.month, 1) if months else dt.date.min
-    return looks.at(clusters, end, is_primary=is_primary, since=since, lacking=tuple(lacking), shifts=moved)
+    is_assumed = is_energy and any(pair["is_power_assumed"] for pair in look.pairs)
+    found = strata.test(look.pairs, world.f_quantiles)
+    return Row(key, end, look, other, known, others, recent[basis], is_assumed, strata=found)
 
 
 def _better(series: Mapping[str, Look]) -> str:
@@ -291,9 +272,7 @@ def printed(row: Row, window: tuple[dt.date, dt.date], world: World) -> dict[str
     deciding = [pair for pair in inside if pair["use"] == "decides"] or [pair for pair in inside if pair["use"] == "descriptive"]
     logs = np.array([formed.log_ratio(pair) for pair in deciding])
     mean = round(float(logs.mean()), 12) if len(logs) else None
-    half = (
-        float(stats.t.ppf(0.99, min(len(logs) - 1, 120))) * float(logs.std(ddof=1)) / sqrt(len(logs)) if len(logs) >= 5 else None
-    )
+    half = world.t_quantiles[min(len(logs) - 1, 120)] * float(logs.std(ddof=1)) / sqrt(len(logs)) if len(logs) >= 5 else None
     return {
         "verdict": found,
         "verdict_reason": reason,
@@ -307,7 +286,7 @@ def printed(row: Row, window: tuple[dt.date, dt.date], world: World) -> dict[str
         "e_needed": exp(shown.log_needed) if is_tested else None,
         "decided_low": looks.ratio(low),
         "decided_high": looks.ratio(high),
-        "total_ratio": looks.ratio(row.look.totals and row.look.totals[0]),
+        "total_ratio": looks.ratio(row.look.total),
         "total_ratio_low": looks.ratio(row.look.totals and row.look.totals[1]),
         "total_ratio_high": looks.ratio(row.look.totals and row.look.totals[2]),
     }

@@ -1,4 +1,4 @@
-"""Drawn publications: workloads with pairs over some quarters, of all kinds that the page has a rule for. One seed, one publication."""
+"""Drawn publications: workloads with pairs over some quarters, of all kinds that the page has a rule for."""
 
 from __future__ import annotations
 
@@ -164,6 +164,6 @@ def finished(pair: Pair, missing: str | None) -> Pair:
     if missing:
         pair |= {f"{missing}_{name}": None for name in ("value", "value_low", "value_high", "total")}
         if pair["use"] == "decides":
-            pair |= {"use": "set_aside", "use_reason": "missing_side"}
+            pair |= {"use": "set_aside", "use_reason": "no_figure"}
     known = pair["trainium_value"] is not None and pair["tpu_value"] is not None
     return pair | {"log_ratio": log_ratio(pair) if known else None, "log_ratio_low": None, "log_ratio_high": None}

@@ -1,4 +1,4 @@
-"""One series at the end of a quarter: its sequence as it is, moved by the terms of power, and with what is missing at its extremes."""
+"""One series at the end of a quarter: as it is, moved by the terms of power, and with what is missing at its extremes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,13 @@ class Look:
 
     @cached_property
     def totals(self) -> tuple[float, float, float] | None:
+        """The logarithm of the ratio of totals and its interval."""
         return jackknife([one.totals() for one in self.clusters]) if self.is_primary else None
+
+    @property
+    def total(self) -> float | None:
+        """The logarithm of the ratio of totals alone."""
+        return sum((one.totals() for one in self.clusters), Totals()).log_ratio if self.is_primary and self.n else None
 
     @property
     def moved(self) -> tuple[float, ...]:
@@ -59,7 +65,7 @@ class Look:
 
     def _at_extremes(self) -> list[Values]:
         """The values with the missing side of each lacking pair at the highest and at the lowest of its peers."""
-        if len(self.lacking) <= LACKING * (len(self.lacking) + len(self.pairs)) or not self.pairs:
+        if self.n < FEWEST or len(self.lacking) <= LACKING * (len(self.lacking) + len(self.pairs)):
             return []
         return [self._filled(of_tpu, of_trainium) for of_tpu, of_trainium in ((max, min), (min, max))]
 
@@ -142,13 +148,9 @@ def ratio(logarithm: float | None) -> float | None:
     return None if logarithm is None or abs(logarithm) == inf else exp(logarithm)
 
 
-def at(clusters: Sequence[Cluster], end: dt.date, *, is_primary: bool, since: dt.date = dt.date.min, **more) -> Look:  # type: ignore[no-untyped-def]
-    """The look at the end of a quarter over all clusters closed by then."""
-    closed = [one for one in clusters if since < one.closed_on <= end]
-    values = [formed.log_value(one, is_primary=is_primary) for one in closed]
-    without = closed[-1].totals().unreached if closed and values[-1] is None else None
-    with_value = tuple(one for one, value in zip(closed, values, strict=True) if value is not None)
-    return Look(with_value, is_primary, without, **more)
-
-
-__all__ = ["FEWEST", "Look", "Totals", "at", "least", "lies_within", "ratio", "sign"]
+def at(clusters: Sequence[Cluster], *, is_primary: bool, since: dt.date = dt.date.min, **more) -> Look:  # type: ignore[no-untyped-def]
+    """The look over all clusters of a series that are closed, or those closed after a day."""
+    values = [formed.log_value(one, is_primary=is_primary) for one in clusters]
+    without = clusters[-1].totals().unreached if clusters and values[-1] is None else None
+    with_value = (one for one, value in zip(clusters, values, strict=True) if value is not None and one.closed_on > since)
+    return Look(tuple(with_value), is_primary, without, **more)

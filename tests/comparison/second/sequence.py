@@ -105,5 +105,5 @@ def jackknife(clusters: Sequence[Totals]) -> tuple[float, float, float] | None:
     left_out = np.array([one.log_ratio for one in without])
     middle = sum(clusters, Totals()).log_ratio
     error = sqrt((n - 1) / n * float(((left_out - round(float(left_out.mean()), 12)) ** 2).sum()))
-    half = float(stats.t.ppf(0.99, min(n - 1, 120))) * error
+    half = round(float(stats.t.ppf(0.99, min(n - 1, 120))), 6) * error
     return middle, middle - half, middle + half
