@@ -17,10 +17,8 @@ from tests.comparison.second.deciding import Row, World, decide, printed
 from tests.comparison.second.drawn import Drawn
 from tests.comparison.second.power import Term
 
-GIVEN = tuple(
-    f"int_{name}"
-    for name in ("comparison_pairs", "report_windows", "comparison_members", "comparison_figures", "comparison_shares")
-)
+OF_COMPARISON = ("pairs", "members", "figures", "shares", "promises")
+GIVEN = ("int_report_windows", *(f"int_comparison_{name}" for name in OF_COMPARISON))
 WANTED = ("rpt_trainium_vs_tpu", "rpt_comparison_strata")
 SIDES = ("trainium", "tpu")
 KEY = ("window_start", "window_end", "workload_key", "kpi", "factor_view")
@@ -82,7 +80,7 @@ def frames(drawn: Drawn) -> dict[str, pl.DataFrame]:
         "is_running",
     )
     promises = list({(pair["workload_key"], pair["pair_key"]): {name: pair[name] for name in names} for pair in pairs}.values())
-    tables = (pairs, of_windows, members, figures, of_looks, promises)
+    tables = (of_windows, pairs, members, figures, of_looks, promises)
     return {name: pl.DataFrame(rows, infer_schema_length=None) for name, rows in zip(GIVEN, tables, strict=True)}
 
 
