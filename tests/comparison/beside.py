@@ -77,9 +77,14 @@ def frames(drawn: Drawn) -> dict[str, pl.DataFrame]:
         "cluster_start",
         "cluster_end",
         "closed_on",
-        "is_running",
     )
-    promises = list({(pair["workload_key"], pair["pair_key"]): {name: pair[name] for name in names} for pair in pairs}.values())
+    promises = list(
+        {
+            (pair["workload_key"], pair["pair_key"]): {name: pair[name] for name in names}
+            | {"is_running": pair["closed_on"] is None}
+            for pair in pairs
+        }.values()
+    )
     tables = (of_windows, pairs, members, figures, of_looks, promises)
     return {name: pl.DataFrame(rows, infer_schema_length=None) for name, rows in zip(GIVEN, tables, strict=True)}
 
@@ -91,7 +96,7 @@ def _run(pair: Mapping[str, Any], side: str) -> str:
 def _as_table(pair: Pair) -> Pair:
     is_running = pair["trainium_is_running"] or pair["tpu_is_running"]
     closed_on = None if is_running else pair["closed_on"]
-    return pair | {"cluster_end": _end(pair["cluster_start"]), "is_running": is_running, "closed_on": closed_on}
+    return pair | {"cluster_end": _end(pair["cluster_start"]), "closed_on": closed_on}
 
 
 def _end(start: dt.date) -> dt.date:
