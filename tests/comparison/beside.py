@@ -152,7 +152,7 @@ def differences(models: Models, template: Path, drawn: Drawn) -> tuple[int, list
         theirs = {
             tuple(row[name] for name in KEY): row for row in connection.execute("from marts.rpt_trainium_vs_tpu").pl().to_dicts()
         }
-    theirs = {key: row for key, row in theirs.items() if row["verdict_reason"] not in BEHIND}
+    theirs = {key: row for key, row in theirs.items() if key in mine or row["verdict_reason"] not in BEHIND}
     held = {
         (*window, pair["workload_key"])
         for pair in drawn.pairs

@@ -28,6 +28,7 @@ FAMILIES = {
 COPIES = {"location_based_gco2e_per_million_tokens": "energy_kwh_per_million_tokens"}
 MARKET = "market_based_gco2e_per_million_tokens"
 CLASSES = ("measured", "modelled")
+VIEW = "view_is_descriptive"
 # of pairs that decide nothing, in the order of the page
 REASONS = {
     "labelled_later": "descriptive",
@@ -158,7 +159,7 @@ def _better(series: Mapping[str, Look]) -> str:
 
 
 def _reason(pair: Pair) -> str:
-    return pair["use_reason"] if pair["use_reason"] in REASONS else "sample"
+    return pair["use_reason"] if pair["use_reason"] in (*REASONS, VIEW) else "sample"
 
 
 def claim(rows: Sequence[Row]) -> None:
@@ -187,8 +188,11 @@ def stand(rows: Sequence[Row]) -> None:
 def verdict(row: Row, world: World) -> tuple[str, str]:
     """The first reason of the page that applies, from the view on; figures that no pair has are asked before."""
     look, view, kpi = row.look, row.key[2], row.key[1]
+    if all(pair["log_ratio"] is None for pair in row.known):
+        has_both = all(any(pair[f"{side}_value"] is not None for pair in row.known) for side in ("trainium", "tpu"))
+        return "not_comparable", "unpaired" if has_both else "no_data"
     if view == "deployed" or kpi == MARKET:
-        return "descriptive", "view_is_descriptive"
+        return "descriptive", VIEW
     if not any([look.pairs, row.other and row.other.pairs]) and not _is_open(row):
         reason = max(REASONS, key=lambda one: (row.others[one], -list(REASONS).index(one)))
         return REASONS[reason], reason
@@ -281,7 +285,8 @@ def printed(row: Row, window: tuple[dt.date, dt.date], world: World) -> dict[str
         "ratio_low": None if mean is None or half is None else exp(mean - half),
         "ratio_high": None if mean is None or half is None else exp(mean + half),
         "cluster_count": row.look.n,
-        "set_aside_count": sum(row.others.values()) + (len(row.other.pairs) if row.other else 0),
+        "set_aside_count": sum(count for reason, count in row.others.items() if reason != VIEW)
+        + (len(row.other.pairs) if row.other else 0),
         "e_value": exp(look.log_e) if look.log_e > -inf else None,
         "e_needed": exp(shown.log_needed) if is_tested else None,
         "decided_low": looks.ratio(low),

@@ -132,7 +132,8 @@ def least(variants: Sequence[Variant]) -> float:
     """ln e of the variant that has the least; minus infinity where two lie on different sides of 0."""
     signs = {sign(round(values.mean + shift, 12)) for values, shift in variants}
     found = [values.log_e(shift) for values, shift in variants]
-    return min((one for one in found if one is not None), default=-inf) if len(signs) == 1 and None not in found else -inf
+    is_one_side = len(signs) == 1 and 0 not in signs and None not in found
+    return min(one for one in found if one is not None) if is_one_side else -inf
 
 
 def sign(value: float) -> int:
