@@ -160,6 +160,7 @@ def differences(models: Models, template: Path, drawn: Drawn) -> tuple[int, list
         if window[0] <= pair["settled_at"].date() < window[1]
     }
     mine = {key: row for key, row in mine.items() if key[:3] in held}
+    mine = {key: row for key, row in mine.items() if key in theirs or row["pair_count"]}
     found = [f"{key}: {'only the models' if key in theirs else 'only the second'}" for key in mine.keys() ^ theirs.keys()]
     for key in sorted(mine.keys() & theirs.keys()):
         found += [

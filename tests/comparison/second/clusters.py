@@ -35,6 +35,10 @@ class Cluster:
     closed_on: dt.date
     pairs: list[Pair] = field(default_factory=list)
 
+    def halves(self) -> set[dt.date]:
+        """The half quarters that it is made of."""
+        return {half_quarter(pair["settled_at"]) for pair in self.pairs}
+
     def totals(self) -> Totals:
         """Of all launches of all its pairs."""
         return sum((totals_of(pair) for pair in self.pairs), Totals())
@@ -47,14 +51,14 @@ def totals_of(pair: Pair) -> Totals:
 
 
 def form(pairs: Iterable[Pair], end: dt.date, waiting: Collection[dt.date], *, is_primary: bool) -> list[Cluster]:
-    """What is closed by the end of a quarter, in the order of time; half quarters with a launch that goes on wait."""
+    """What is closed by the end of a quarter, in the order of time; one with a launch that goes on waits and is left out."""
     found: dict[dt.date, Cluster] = {}
     for pair in pairs:
         start = half_quarter(pair["settled_at"])
-        if quarter_end(start) <= end and start not in waiting:
+        if quarter_end(start) <= end:
             found.setdefault(start, Cluster(start, quarter_end(start))).pairs.append(pair)
     ordered = [found[start] for start in sorted(found)]
-    return joined(ordered) if is_primary else ordered
+    return [one for one in (joined(ordered) if is_primary else ordered) if not one.halves() & {*waiting}]
 
 
 def waiting(pairs: Iterable[Pair]) -> set[dt.date]:

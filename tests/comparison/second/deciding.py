@@ -63,6 +63,7 @@ class Row:
     look: Look
     other: Look | None
     known: list[Pair]  # all that settled before the end
+    of_other_class: int  # deciding pairs of the class that does not decide
     others: Counter[str]  # pairs that decide nothing, by reason
     recent: Look
     is_assumed: bool
@@ -149,7 +150,8 @@ def _row(key: Key, end: dt.date, known: list[Pair], waiting: Collection[dt.date]
     others = Counter(_reason(pair) for pair in known if pair["use"] != "decides")
     is_assumed = is_energy and any(pair["is_power_assumed"] for pair in look.pairs)
     found = strata.test(look.pairs, world.f_quantiles)
-    return Row(key, end, look, other, known, others, recent[basis], is_assumed, strata=found)
+    of_other = sum(pair["use"] == "decides" and bool(basis) and pair["basis_class"] != basis for pair in known)
+    return Row(key, end, look, other, known, of_other, others, recent[basis], is_assumed, strata=found)
 
 
 def _better(series: Mapping[str, Look]) -> str:
@@ -188,8 +190,8 @@ def stand(rows: Sequence[Row]) -> None:
 def verdict(row: Row, world: World) -> tuple[str, str]:
     """The first reason of the page that applies, from the view on; figures that no pair has are asked before."""
     look, view, kpi = row.look, row.key[2], row.key[1]
-    if all(pair["log_ratio"] is None for pair in row.known):
-        has_both = all(any(pair[f"{side}_value"] is not None for pair in row.known) for side in ("trainium", "tpu"))
+    if not any(_has_figure(pair, "trainium") and _has_figure(pair, "tpu") for pair in row.known):
+        has_both = all(any(_has_figure(pair, side) for pair in row.known) for side in ("trainium", "tpu"))
         return "not_comparable", "unpaired" if has_both else "no_data"
     if view == "deployed" or kpi == MARKET:
         return "descriptive", VIEW
@@ -217,6 +219,11 @@ def verdict(row: Row, world: World) -> tuple[str, str]:
     if look.shifts and as_it_is is not None and as_it_is >= round(row.log_needed, 9) > look.log_e_of_shifts:
         return "undecided", "power"
     return "undecided", "sample"
+
+
+def _has_figure(pair: Pair, side: str) -> bool:
+    """A side that reached nothing has a cost."""
+    return pair[f"{side}_value"] is not None or (pair["kpi"] in PRIMARY and pair[f"{side}_total"] is not None)
 
 
 def _is_open(row: Row) -> bool:

@@ -74,16 +74,12 @@ class Look:
         filled = {one.start: Cluster(one.start, one.closed_on, list(one.pairs)) for one in self.clusters}
         for pair in self.lacking:
             start = formed.half_quarter(pair["settled_at"])
-            held = [one for one in filled.values() if one.start <= start < one.closed_on and self._holds(one, start)]
+            held = [one for one in filled.values() if start in {one.start, *one.halves()}]
             cluster = held[0] if held else filled.setdefault(start, Cluster(start, formed.quarter_end(start)))
             side = pair["missing_side"]
             given = {f"{side}_value": peers[side], f"{side}_total": peers[side], f"{side}_reached": 1}
             cluster.pairs.append(pair | given)
         return self._values([filled[start] for start in sorted(filled)])
-
-    @staticmethod
-    def _holds(cluster: Cluster, start: dt.date) -> bool:
-        return start in {cluster.start, *(formed.half_quarter(pair["settled_at"]) for pair in cluster.pairs)}
 
     def _peers(self, side: str) -> list[float]:
         """Values of a side."""
