@@ -38,7 +38,12 @@ class Descriptor:
     version_column: str | None = None  # carbon whose partitions name no model version: its rows do
     meters_chips: bool = False  # watts of chips, by which a month and the twelve after it are calibrated
     meters: tuple[str, ...] = ()  # of power, as its readings name them; dbt's seed `meters` has how far each may be off
+    registers: str | None = None  # how keys end of files that register pairs of a comparison: their first version counts
     detail_columns: tuple[str, ...] = ()  # an export with none of them is the less detailed one, and ranks one lower
+
+    def is_registration(self, key: str) -> bool:
+        """Whether an object registers pairs of a comparison."""
+        return self.registers is not None and key.endswith(self.registers)
 
 
 _GOOGLE = partial(Descriptor, provider_name="Google Cloud", payer_column="billing_account_id", account_column="project_number")
@@ -72,9 +77,9 @@ DESCRIPTORS: dict[str, Descriptor] = {
         "power.prometheus", "telemetry", meters_chips=True, meters=("dcgm", "neuron_otel", "neuron_observer", "pdu", "bmc")
     ),
     "wandb": Descriptor("power.wandb", "telemetry", meters_chips=True, meters=("nvml",)),
-    "training_runs": Descriptor("runs.training_runs", "runs", meters=("slurm",)),
+    "training_runs": Descriptor("runs.training_runs", "runs", meters=("slurm",), registers=".registered.json"),
     "fx_rates": Descriptor("inputs.fx_rates", "inputs"),
-    "user_inputs": Descriptor("inputs.user_inputs", "inputs"),
+    "user_inputs": Descriptor("inputs.user_inputs", "inputs", registers=".plan.csv"),
 }
 KINDS = tuple(DESCRIPTORS)
 

@@ -15,6 +15,7 @@ from dagster_project import __version__
 from dagster_project.commands.endings import guarded, say
 from dagster_project.commands.evidence_cli import restatements, trace, verify
 from dagster_project.commands.options import DEFAULT_CONFIG, Config, Format, Json, Wait, published_by, settings_of
+from dagster_project.commands.planning_cli import plan
 from dagster_project.commands.report_cli import export_app, report_app
 from dagster_project.commands.starter_cli import init
 from dagster_project.commands.upkeep_cli import accept, dbt, prune
@@ -23,7 +24,7 @@ from dagster_project.commands.upkeep_cli import accept, dbt, prune
 GROUPS = {
     "Start": ("init", "doctor", "refresh", "demo"),
     "Every day": ("status", "run", "sql", "accept", "ui", "mcp", "record"),
-    "Reports": ("report", "export"),
+    "Reports": ("report", "plan", "export"),
     "Proof": ("trace", "verify", "restatements", "digest"),
     "Upkeep": ("prune", "dbt"),
 }
@@ -50,6 +51,7 @@ app = typer.Typer(
 )
 app.command()(init)
 app.add_typer(report_app, name="report")
+app.command()(plan)
 app.command()(trace)
 app.add_typer(export_app, name="export")
 app.command()(verify)

@@ -145,12 +145,6 @@ PARTS = {
         reads=("docs", "mkdocs.yml", "requirements/docs.lock", "tests/docs", "tests/browser.py"),
         takes_turns=True,
     ),
-    "claims": Part(
-        "how often a comparison claims falsely, as its page has it",
-        tests=("tests/comparison/test_false_claims.py",),
-        reads=(*PRODUCT, "tests/comparison", "docs/methodology/comparison.md"),
-        takes_turns=True,
-    ),
     "fleet": Part(
         "a day of a thousand machines from a real Prometheus, landed in 2 GB",
         tests=("tests/landing/test_landing_prometheus_fleet.py",),

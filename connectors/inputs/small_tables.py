@@ -35,6 +35,7 @@ class Table:
     mistakes: Callable[[Row], Iterator[tuple[str, str]]]
     mark: str | None = None  # the column that only this form of its kind has; None: what no other form is
     landed: Callable[[pa.Table], pa.Table] | None = None  # with the columns of another form
+    ending: str | None = None  # of the names of its files, and of no others: what a file is must be known before it is read
 
 
 def convert_table(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str, forms: Sequence[Table]) -> Converted:
@@ -45,7 +46,16 @@ def convert_table(delivery: Delivery, files: dict[str, Path], folder: Path, stor
         raise ExportContentError(f"{uri} is larger than {READ_LIMIT} bytes.", place=Place(info.key), reason="too_large")
     csv = CsvFile(files[info.key], info.key, uri)
     header = csv.header()
-    table = next(form for form in forms if form.mark is None or form.mark in header)
+    table = next((form for form in forms if form.ending and info.key.endswith(form.ending)), None) or next(
+        form for form in forms if form.mark is None or form.mark in header
+    )
+    if table.ending and not info.key.endswith(table.ending):
+        raise ExportContentError(
+            f"{uri} has the columns of {table.name}, and its name does not end in {table.ending}.",
+            place=Place(info.key),
+            reason="bad_file_name",
+            remedy=f"Write the file again under a name that ends in {table.ending}. See {table.schema.remedy_page}.",
+        )
     unknown = table.schema.check_names(header, uri, info.key)
     target = folder / "table.parquet"
     count = copy_csv(csv, header, table.schema, Plan({name: (name,) for name in table.schema.names if name in header}), target)

@@ -12,6 +12,8 @@ from datetime import timedelta
 from functools import partial
 
 from connectors.formats.schema import Date, Number, Schema, Text, optional, required
+from connectors.inputs.comparison_plans import PLANS
+from connectors.inputs.model_names import MODEL_NAMES
 from connectors.inputs.own_prices import PRICES
 from connectors.inputs.small_tables import CURRENCY, Row, Table, convert_table
 from connectors.layouts.single_files import find_file_deliveries
@@ -27,10 +29,13 @@ SCHEMA = Schema(
         required("source", Text, filled=True),  # a figure without a source cannot be disclosed
         *optional("training_run_id region_id basis", Text),  # of this run or region only; what was measured, or how it is bought
         *optional("provider_name", Text),  # of a price
+        *optional("same_as", Text),  # of a model's name
+        *optional("pair_key promise target_metric target_direction", Text),  # of a comparison plan, as the two below
+        *optional("target_value tokens", Number, below=1e15),
         *optional("valid_from valid_to source_date", Date),  # valid_to is excluded; null: no limit
     ),
     remedy_page="docs/sources/user_inputs.md",
-    measures={"value": 9},
+    measures={"value": 9, "target_value": 9, "tokens": 0},
 )
 
 
@@ -92,6 +97,7 @@ def _wrong_month(row: Row) -> Iterator[tuple[str, str]]:
         yield "valid_to", "where measured_energy is of one calendar month"
 
 
-FORMS = (PRICES, Table("figures", SCHEMA, ("kind", "key", "training_run_id", "region_id", "valid_from"), _mistakes))
+_FIGURES = Table("figures", SCHEMA, ("kind", "key", "training_run_id", "region_id", "valid_from"), _mistakes)
+FORMS = (PLANS, PRICES, MODEL_NAMES, _FIGURES)
 find_deliveries = partial(find_file_deliveries, kind=KIND, endings=(".csv", ".csv.gz"))
 convert = partial(convert_table, forms=FORMS)

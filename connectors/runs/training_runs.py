@@ -34,6 +34,7 @@ from connectors.runs.mlflow import is_mlflow, mlflow_rows, mlflow_runs
 from connectors.runs.mlperf import mlperf_rows
 from connectors.runs.pipelines import is_pipeline, pipeline_jobs, pipeline_rows
 from connectors.runs.ray import PRINTED, ray_list_rows, ray_rows
+from connectors.runs.registrations import ENDING, registration_rows
 from connectors.runs.run_records import Document, RecordError, Row, RunRecord, run_json_rows, within
 from connectors.runs.sagemaker import sagemaker_rows
 from connectors.runs.slurm import is_sacct, runs_of, slurm_rows
@@ -46,8 +47,9 @@ from connectors.stores import ObjectStore
 KIND = "training_runs"
 LOGS = ("mlflow", "ray")  # forms without machines
 
-# the first that recognises a document reads it; a file named *.run.json is our own whatever it holds
+# the first that recognises a document reads it; a file named *.run.json or *.registered.json is our own whatever it holds
 RUN_JSON = Form("run_json", has("training_run_id"), of_one(run_json_rows))
+REGISTRATION = Form("registration", lambda _: True, of_one(registration_rows))
 FORMS: tuple[Form, ...] = (
     Form("sagemaker", has("TrainingJobArn"), of_one(sagemaker_rows)),
     RUN_JSON,
@@ -72,7 +74,7 @@ TEXT_FORMS: tuple[TextForm, ...] = (
 
 SCHEMA = Schema(
     columns=(
-        # run, alias, attempt, node, tag, reading or progress: which of the columns below the row fills
+        # run, alias, attempt, node, tag, reading, progress or registration: which of the columns below the row fills
         *(required(name, Text, filled=True) for name in ("part", "record_system", "recorded_id")),
         *optional("provider_name workload_key pair_key model_name framework team parent_run_id", Text),
         *optional("framework_version sdk_name sdk_version driver_version runtime_version cluster_name slice_name", Text),
@@ -145,7 +147,7 @@ def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri:
     # such a file is taken, but no machine's cost can ever be its runs' own; logs name no machine by their nature, and
     # whether another record of the same run names some is known in SQL
     is_log = all(row["record_system"] in LOGS for row in rows)
-    if not is_log and not any(row["part"] in ("node", "progress", "reading") for row in rows):
+    if not is_log and not any(row["part"] in ("node", "progress", "reading", "registration") for row in rows):
         remarks.append(_without_node(uri))
     return Converted((Part(target, info.key),), len(rows), unknown, tuple(refusal_of(delivery, remark) for remark in remarks))
 
@@ -165,6 +167,7 @@ def _read(
             raise
     else:
         forms = FORMS if not _OWN.search(key) else (FORMS[0], replace(RUN_JSON, is_one=lambda _: True))
+        forms = (REGISTRATION,) if key.endswith(ENDING) else forms
         rows, refused = rows_of_documents(forms, documents, key)
         unknown = _unread(documents, rows)
     if not rows:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -177,6 +178,11 @@ def _info(key: str, status: os.stat_result) -> ObjectInfo:
     # from nanoseconds in integers: a float of seconds would move the last digits
     written = _EPOCH + timedelta(microseconds=status.st_mtime_ns // 1000)
     return ObjectInfo(key, status.st_size, _etag(status), written)
+
+
+def has_file_time(etag: str) -> bool:
+    """Whether an object is a file of such a folder, whose time anybody who may write it can set; a bucket's etag is longer."""
+    return re.match(r"[0-9a-f]{1,16}-", etag) is not None
 
 
 def _etag(status: os.stat_result) -> str:

@@ -201,6 +201,7 @@ def _shared(election: Election) -> dict[str, Any]:
     return {
         "runs": [_digest_of(member) for member in election.of_fact("runs")],
         "inputs": [_digest_of(member) for member in _by_publication(election)],
+        "registrations": [[*_place(m), m.generation.published_at.isoformat()] for m in election.members if m.is_registration],
         "refusals": sorted([r.source, r.partition, r.identity] for r in election.refusals),
         "row_refusals": sorted([*_place(m), m.generation.content_hash] for m in election.members if m.contents.refusals),
         "restated": [list(one) for one in election.restated],

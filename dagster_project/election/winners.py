@@ -1,8 +1,10 @@
 """Which generations of a partition count, by what was landed or published by an instant, and which refusals are in force.
 
 Per source, partition and export the greatest published_at wins, ties by content hash; a generation that the present code refuses
-is passed over, and one that is unlike the one it would replace, until a person accepts it. Of two exports of one partition
-both count where their payers differ, else one. The answer depends on what was landed, never on the order in which it was.
+is passed over, and one that is unlike the one it would replace, until a person accepts it. A file that registers pairs of a
+comparison counts as it was first published: a later version names pairs whose costs may have been seen. Of two exports of one
+partition both count where their payers differ, else one. The answer depends on what was landed, never on the order in which
+it was.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -78,6 +80,11 @@ class Elected:
     def provider_name(self) -> str | None:
         """Its provider; None for kinds of both or neither."""
         return self.source.facts.provider_name
+
+    @property
+    def is_registration(self) -> bool:
+        """Whether it registers pairs of a comparison, so that its time counts."""
+        return self.source.facts.is_registration(self.generation.objects[0].key)
 
     def version(self, payer: str) -> str:
         """Carbon: the model version of a payer's rows."""
@@ -214,7 +221,10 @@ def _winner(
     """The generation of one export that counts, and those that are refused or held back: the one before each is asked."""
     passed_over: list[RefusalRecord] = []
     while candidates:
-        winner = winner_of(candidates)
+        if source.facts.is_registration(candidates[0].objects[0].key):
+            winner = min(candidates, key=lambda generation: generation.order)
+        else:
+            winner = winner_of(candidates)
         if id(winner) in removed:
             alike = [g for g in candidates if g.content_hash == winner.content_hash and id(g) not in removed]
             if not alike:

@@ -147,6 +147,7 @@ def _settings_of(issued: Mapping[str, Any], place: str, scratch: Path) -> Settin
         "landing": landing,
         "run_tag_keys": list(rules["run_tag_keys"]),
         "carbon_weights": rules["carbon_weights"],
+        "least_difference": rules.get("least_difference", "0.05"),  # packs of before have none
         "hosts": rules.get("hosts", {}),  # packs of before have none
         "meters": rules.get("meters", {}),  # packs of before have none
         "sources": [{**source, "location": str(scratch)} for source in issued["sources"]],

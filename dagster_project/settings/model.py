@@ -190,6 +190,7 @@ class Rules:
     run_tag_keys: tuple[str, ...]
     carbon_weights: str
     reporting_currency: str
+    least_difference: str
     books: dict[str, bool | str | None]  # by source: `book:` as configured
     hosts: dict[str, str]  # by what telemetry calls a machine: the resource that it is
     meters: dict[str, tuple[str, ...]]  # by a meter that several machines share: the machines
@@ -204,6 +205,7 @@ class Settings(Strict):
     landing: str
     run_tag_keys: Annotated[list[str], Field(min_length=1)] = ["training_run_id"]
     carbon_weights: Literal["list_cost", "energy"] = "list_cost"
+    least_difference: Annotated[Decimal, Field(gt=0, lt=1)] = Decimal("0.05")  # below it two sides of a comparison are equivalent
     # what telemetry calls a machine, and the resource by which bill and run records name it: {"10.0.0.7:9400": i-0123}
     hosts: dict[Annotated[str, Field(min_length=1)], Annotated[str, Field(min_length=1)]] = {}
     meters: dict[
@@ -242,7 +244,8 @@ class Settings(Strict):
         books = {source.name: source.book for source in self.sources}
         meters = {meter: tuple(machines) for meter, machines in self.meters.items()}
         currency = self.organisation.reporting_currency
-        return Rules(tuple(self.run_tag_keys), self.carbon_weights, currency, books, self.hosts, meters)
+        least = f"{self.least_difference.normalize():f}"
+        return Rules(tuple(self.run_tag_keys), self.carbon_weights, currency, least, books, self.hosts, meters)
 
     @property
     def base(self) -> Path:

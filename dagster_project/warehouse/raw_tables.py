@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import astuple
 
+from connectors.stores.local import has_file_time
 from dagster_project.base.months import first_day
 from dagster_project.election.election import Election
 from dagster_project.election.months import is_read_by, payer_months
@@ -54,9 +55,11 @@ TABLES: dict[str, dict[str, str]] = {
         "total": "VARCHAR",  # exact, of as many decimals as the measure has
     },
     "run_tag_keys": {"position": "BIGINT", "tag_key": "VARCHAR"},
+    # whose time a registration has: the store's, or one that anybody who may write the file can set
+    "registration_files": {"source_name": "VARCHAR", "source_object": "VARCHAR", "evidence_of_time": "VARCHAR"},
     "host_names": {"host_id": "VARCHAR", "resource_id": "VARCHAR"},
     "shared_meters": {"meter": "VARCHAR", "machine": "VARCHAR"},
-    "settings": {"carbon_weights": "VARCHAR", "reporting_currency": "VARCHAR"},
+    "settings": {"carbon_weights": "VARCHAR", "reporting_currency": "VARCHAR", "least_difference": "DECIMAL(38, 12)"},
     "months": {
         "provider_name": "VARCHAR",
         "payer_account_id": "VARCHAR",
@@ -86,9 +89,10 @@ def rows_of_tables(rules: Rules, election: Election, months: Sequence[date]) -> 
         "delivery_totals": _delivery_totals(election),
         "measure_totals": _measure_totals(election, {f"{month:%Y-%m}" for month in months}),
         "run_tag_keys": list(enumerate(dict.fromkeys(tag_key(key) for key in rules.run_tag_keys))),
+        "registration_files": _registration_files(election),
         "host_names": sorted(rules.hosts.items()),
         "shared_meters": sorted((meter, machine) for meter, machines in rules.meters.items() for machine in machines),
-        "settings": [(rules.carbon_weights, rules.reporting_currency)],
+        "settings": [(rules.carbon_weights, rules.reporting_currency, rules.least_difference)],
         "months": [tuple((asdict(m) | {"usage_month": first_day(m.usage_month)}).values()) for m in payer_months(election)],
         "restatements": list(election.restated),
         "build_months": [(month,) for month in sorted(months)],
@@ -126,6 +130,15 @@ def _measure_totals(election: Election, months: set[str]) -> list[tuple[Any, ...
         for landed in [member.generation]
         for total in (*member.contents.measures, MeasureTotal(*ROW_COUNT, member.contents.rows, None))
         if total.value_count
+    ]
+
+
+def _registration_files(election: Election) -> list[tuple[Any, ...]]:
+    return [
+        (member.generation.source, landed.key, "file_time" if has_file_time(landed.etag) else "object_store")
+        for member in election.members
+        if member.is_registration
+        for landed in member.generation.objects
     ]
 
 

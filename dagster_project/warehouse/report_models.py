@@ -17,7 +17,7 @@ from dagster_project.warehouse import gates, modelling, statements
 from dagster_project.warehouse.nodes import NodeResult
 from dagster_project.warehouse.statements import Statement
 
-FOLDER, IN_COMMON = statements.REPORTS  # the second: tables of a build, not published, that report models alone read
+FOLDER, *IN_COMMON = statements.REPORTS  # the others: tables of a build, not published, that report models alone read
 WITH = re.compile(r"(?:\s|--[^\n]*\n)*with\s", re.IGNORECASE)
 
 
@@ -28,7 +28,7 @@ def select_texts(home: Path) -> dict[str, str]:
 
 def models_of_reports(manifest: Mapping[str, Any]) -> set[str]:
     """The unique ids of report models and of what they have in common."""
-    return set(_models(manifest, FOLDER, IN_COMMON))
+    return set(_models(manifest, FOLDER, *IN_COMMON))
 
 
 def unsound(manifest: Mapping[str, Any], nodes: Iterable[NodeResult]) -> list[gates.GateResult]:
@@ -52,7 +52,7 @@ def left_to_duckdb(home: Path, done: Iterable[NodeResult]) -> list[Statement]:
     """What a build on another engine leaves: report models and what they have in common, tests not asked, published seeds."""
     asked, nodes = {node.unique_id for node in done if node.is_test}, modelling.project(home)["nodes"]
     others = {key for key, node in nodes.items() if node["resource_type"] == "seed" and node["config"]["meta"].get("published")}
-    chosen = _models(modelling.project(home), FOLDER, IN_COMMON).keys() | others
+    chosen = _models(modelling.project(home), FOLDER, *IN_COMMON).keys() | others
     return [one for one in statements.statements(home) if one.unique_id in chosen or (one.is_test and one.unique_id not in asked)]
 
 
@@ -60,7 +60,7 @@ def published_statements(manifest: Mapping[str, Any], compiled: Mapping[str, str
     """The compiled text of every report model over `marts.<table>`; one that reads what is not published is refused."""
     published = [node for node in manifest["nodes"].values() if (node["config"].get("meta") or {}).get("published")]
     in_common = {
-        node["relation_name"]: (node["name"], compiled[key].strip()) for key, node in _models(manifest, IN_COMMON).items()
+        node["relation_name"]: (node["name"], compiled[key].strip()) for key, node in _models(manifest, *IN_COMMON).items()
     }
     found = {}
     for unique_id, node in _models(manifest, FOLDER).items():

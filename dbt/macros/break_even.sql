@@ -20,7 +20,7 @@ with sides as (
         end as amount{{ end }}
         {%- endfor %}
     from {{ ref('int_compared_runs') }}
-    where pair_key is not null
+    where pair_key is not null and is_reached
     group by workload_key, pair_key, accelerator_family, {{ unit }}
 ),
 

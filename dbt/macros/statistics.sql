@@ -6,17 +6,62 @@
 case when count(*) = count({{ x }}) then cast(sum({{ x }}) as double) end
 {%- endmacro %}
 
-{# The natural logarithm at twelve decimals; null for what is not above 0. #}
+{# The natural logarithm at twelve decimals, half away from zero; null for what is not above 0. A cast of the double would round halves otherwise
+   on the other engine: it is made whole units by IEEE steps. No double has a logarithm of 1000 or more. #}
 {% macro exact_log(x) -%}
-case when {{ x }} > 0 then cast(ln({{ x }}) as decimal(18, 12)) end
+case
+            when {{ x }} > 0
+                then cast({{ from_units('cast(sign(ln(' ~ x ~ ')) * floor(abs(ln(' ~ x ~ ')) * 1e12 + 5e-1) as bigint)', 12) }} as decimal(18, 12))
+        end
 {%- endmacro %}
 
-{# The mean of exact logarithms at twelve decimals, over a group or a window. #}
+{# The mean of exact logarithms at twelve decimals, half away from zero, over a group or a window; null without any. Divided as whole numbers: of two
+   logarithms every other mean is a tie, which a quotient of doubles leaves to the engine. #}
 {% macro mean_log(x, over='') -%}
-cast(cast(sum({{ x }}){{ over }} as double) / cast(count({{ x }}){{ over }} as double) as decimal(18, 12))
+{%- set total, n = 'sum(' ~ x ~ ')' ~ over, 'cast(count(' ~ x ~ ')' ~ over ~ ' as decimal(18, 0))' -%}
+{%- set doubled = 'cast(2 * ' ~ to_units('abs(' ~ total ~ ')', 12) ~ ' + ' ~ n ~ ' as decimal(38, 0))' -%}
+case
+            when count({{ x }}){{ over }} > 0
+                then cast({{ from_units(
+                    'case when ' ~ total ~ ' < 0 then -1 else 1 end * ' ~ int_div(doubled, 'cast(2 * ' ~ n ~ ' as decimal(38, 0))'), 12
+                ) }} as decimal(18, 12))
+        end
 {%- endmacro %}
 
 {# A ratio or a count in a sentence: 0.780, on either engine. #}
 {% macro in_words(x) -%}
 cast(cast({{ x }} as decimal(38, 3)) as string)
+{%- endmacro %}
+
+{# ln e of the t mixture with g = 1, at nine decimals and at most that of 1e12; null below two values. Without a spread it takes the limit.
+   x2 is t squared over v, as one works it out from mean and spread. #}
+{% macro log_e_value(n, mean, spread) -%}
+{%- set x2 = '((' ~ mean ~ ') * (' ~ mean ~ ') * ' ~ n ~ ' / (' ~ spread ~ ' * ' ~ spread ~ ') / (' ~ n ~ ' - 1e0))' -%}
+cast(case
+        when {{ n }} < 2 then null
+        when {{ spread }} = 0 and ({{ mean }}) = 0 then -5e-1 * ln(1e0 + {{ n }})
+        else least(27.631021116e0, case
+            when {{ spread }} = 0 then 5e-1 * ({{ n }} - 1e0) * ln(1e0 + {{ n }})
+            else -5e-1 * ln(1e0 + {{ n }}) + {{ n }} / 2e0 * (ln(1e0 + {{ x2 }}) - ln(1e0 + {{ x2 }} / (1e0 + {{ n }})))
+        end)
+    end as decimal(18, 9))
+{%- endmacro %}
+
+{# Half the interval that is the inversion of e at ln E; null where it is endless. #}
+{% macro sequence_half_width(n, spread, log_e_needed) -%}
+{%- set k = 'exp(2e0 / ' ~ n ~ ' * (cast(' ~ log_e_needed ~ ' as double) + 5e-1 * ln(1e0 + ' ~ n ~ ')))' -%}
+case
+        when {{ k }} < 1e0 + {{ n }}
+            then {{ spread }} / sqrt(cast({{ n }} as double)) * sqrt(({{ n }} - 1e0) * ({{ k }} - 1e0) / (1e0 - {{ k }} / (1e0 + {{ n }})))
+    end
+{%- endmacro %}
+
+{# Families of figures that e-BH takes together; null for what is never tested. Location-based energy in the chip view is a copy of the energy. #}
+{% macro figure_family(kpi) -%}
+case
+        when {{ kpi }} in ('cost_per_run_to_target', 'cost_per_run_of_fixed_work') then 'primary'
+        when {{ kpi }} like 'cost%' then 'unit_cost'
+        when {{ kpi }} like 'energy%' or {{ kpi }} like 'sci%' then 'energy'
+        when {{ kpi }} in ('mfu_ratio', 'goodput_ratio', 'held_time_utilisation_ratio') then 'utilisation'
+    end
 {%- endmacro %}

@@ -124,6 +124,7 @@ class Recorder:
         most = min(asked.rotate_bytes, asked.spool_bytes // 4)
         names = self._job.run_id, host.resource_id
         self._writer = Writer(self._session, *names, most, asked.rotate_seconds, self._monotonic, self._say)
+        self._register()
         self._write_record("running")
         kinds = kinds_here(self._environment, asked.sysfs) if asked.only is None else list(asked.only)
         self._programs = list(self._programs_for(kinds, host))
@@ -237,6 +238,10 @@ class Recorder:
         self._write_record(ending.state, ended_at)
         self._flush()
         self._drain(signals)
+
+    def _register(self) -> None:
+        if self._job.run_id and (document := self._file.registration()):
+            self._guarded(lambda: self._session.write_registration(self._file.registration_key, document))
 
     def _write_record(self, state: str, ended_at: datetime | None = None) -> None:
         if self._job.run_id:  # of a machine there is none

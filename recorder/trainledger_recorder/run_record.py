@@ -1,5 +1,7 @@
 """The run record that a recorder writes, *.run.json: this attempt on this machine, at its start and at its end.
 
+Beside it, once and at the start alone, *.registered.json: of which pair the run is, named before its cost is known.
+
 Each start on each machine is a file of its own, so no recorder reads or waits for another's: nodes of one run never overwrite
 each other, and a second start adds an attempt. The product reads all files of one run as one run.
 """
@@ -30,6 +32,9 @@ PROVIDERS = ("aws", "amazon web services", "google cloud", "google", "gcp")
 _MOST = 2**63 - 1
 _MOST_ADDED = 1 << 20  # characters of what a job writes
 MOST_CHIPS = 1_000_000
+# what registers a run as a member of a pair, and what of its promise is known when it starts
+_PAIR = ("workload_key", "pair_key")
+_PROMISE = ("target_metric", "target_direction", "target_value", "tokens")
 
 
 @dataclass
@@ -46,7 +51,24 @@ class RunFile:
     @property
     def key(self) -> str:
         """Where the record goes, whatever becomes of the attempt."""
-        return f"runs/run={encoded(self.job.run_id or '')}/host={encoded(self.host.resource_id)}/{self.token}.run.json"
+        return f"{self._place}.run.json"
+
+    @property
+    def registration_key(self) -> str:
+        """Where its registration goes, which is written at the start and never again: the store's time of it is what counts."""
+        return f"{self._place}.registered.json"
+
+    @property
+    def _place(self) -> str:
+        return f"runs/run={encoded(self.job.run_id or '')}/host={encoded(self.host.resource_id)}/{self.token}"
+
+    def registration(self) -> dict[str, Any] | None:
+        """The run, its pair and its promise as far as they are known now; None where no pair is named."""
+        if not all(str(self.fields.get(name) or "").strip() for name in _PAIR):
+            return None
+        named = {name: self.fields.get(name) for name in (*_PAIR, *_PROMISE)}
+        document: dict[str, Any] = _readable(_filled({"training_run_id": self.job.run_id, **named}))
+        return document
 
     def document(self, state: str, ended_at: datetime | None = None) -> dict[str, Any]:
         """The record in a state. A clock that was set back meanwhile makes no end before the start."""

@@ -7,6 +7,7 @@ Every recorder has a folder of its own, its session, which it holds by a lock th
                                                   /ready/<key>       finished, waiting; packed by whoever uploads
                                                   /record.json       the run record and its key
                                                   /record.sent       which state of it was delivered
+                                                  /registration.json the run's registration and its key, until it is delivered
 
 Keys end in the session and a number that only grows, so a clock that is set back gives no name twice, and delivering late keeps
 the order.
@@ -60,6 +61,7 @@ class Session:
         self.folder = folder
         self.open_files, self.ready_files = folder / "open", folder / "ready"
         self.record, self._sent = folder / "record.json", folder / "record.sent"
+        self._registration = folder / "registration.json"
         self._lock: int | None = None
 
     @classmethod
@@ -161,9 +163,26 @@ class Session:
         """Remember which state of the record was delivered."""
         write(self._sent, digest)
 
+    def write_registration(self, key: str, document: dict[str, object]) -> None:
+        """Let a registration wait."""
+        write_json(self._registration, {"key": key, "document": document})
+
+    def waiting_registration(self) -> tuple[str, dict[str, object]] | None:
+        """The registration with its key, until it was delivered."""
+        try:
+            found = json.loads(self._registration.read_bytes())
+        except FileNotFoundError:
+            return None
+        return found["key"], found["document"]
+
+    def registration_was_sent(self) -> None:
+        """It is delivered once: a second time would give it a later time."""
+        self._registration.unlink(missing_ok=True)
+
     def is_empty(self) -> bool:
         """Whether everything was delivered."""
-        return not _files(self.ready_files) and not _files(self.open_files) and self.waiting_record() is None
+        is_known = self.waiting_record() is None and self.waiting_registration() is None
+        return is_known and not _files(self.ready_files) and not _files(self.open_files)
 
     def remove(self) -> None:
         """Remove the session, which must be held."""

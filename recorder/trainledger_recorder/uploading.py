@@ -1,8 +1,8 @@
 """Delivers what waits in a spool, in a process of its own: a slow store, or one that hangs, never keeps a sample waiting.
 
-It takes the sessions of dead recorders as well, finishes what they left open and closes their run record. First the record,
-which is small and has the end of the run; then files, oldest first. The first that fails ends it, so that order stays;
-whoever started it tries again.
+It takes the sessions of dead recorders as well, finishes what they left open and closes their run record. First the run's
+registration, whose time in the store is what it is for; then the record, which is small and has the end of the run; then files,
+oldest first. The first that fails ends it, so that order stays; whoever started it tries again.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ def _take_over(session: Session, say: Callable[[str], None]) -> None:
 
 def _deliver(session: Session, target: Target) -> int:
     count = 0
+    _deliver_registration(session, target)
     while True:
         _deliver_record(session, target)
         waiting = session.ready()
@@ -65,6 +66,17 @@ def _deliver(session: Session, target: Target) -> int:
                 target.deliver(one.path, one.key + one.path.suffix if one.path.suffix == ".gz" else one.key)
                 one.path.unlink(missing_ok=True)
                 count += 1
+
+
+def _deliver_registration(session: Session, target: Target) -> None:
+    waiting = session.waiting_registration()
+    if waiting is None:
+        return
+    key, document = waiting
+    path = session.folder / "registration.upload"
+    write_json(path, document)
+    target.deliver(path, key)
+    session.registration_was_sent()
 
 
 def _deliver_record(session: Session, target: Target) -> None:

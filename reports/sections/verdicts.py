@@ -66,7 +66,7 @@ SENSITIVITIES = chosen(
 BREAK_EVEN = chosen("break_even", "marts.rpt_break_even\nwhere saving_per_run > 0", "workload_key, from_family")
 PAIRS = chosen(
     "pair_ratios",
-    f"marts.rpt_comparison_pairs\nwhere {YEAR} and factor_view = 'chip' and setting = ''",
+    f"marts.rpt_comparison_pairs\nwhere {YEAR} and factor_view = 'chip' and setting = '' and ratio is not null",
     f"workload_key, {POSITION}, pair_key",
     measure=MEASURE,
 )

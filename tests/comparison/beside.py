@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from math import isclose
 from pathlib import Path
@@ -139,40 +140,24 @@ def _places(name: str, columns: list[str]) -> tuple[int, int]:
     return columns.index(first), columns.index(second)
 
 
-def differences(models: Models, template: Path, drawn: Drawn) -> tuple[int, list[str]]:
-    """How many rows were compared, and each column of one in which the two differ."""
-    world = surroundings(template, drawn)
-    mine = {
-        row_key(row, window): printed(row, window, world)
-        for row in decide(drawn.pairs, drawn.ends, world)
-        for window in windows(drawn)
-        if window[1] == row.end
-    }
+def differences(models: Models, template: Path, drawn: Drawn) -> tuple[Counter[str], list[str]]:
+    """The verdicts that were compared, and each column of a row in which the two differ.
+
+    Rows of figures that no pair of the window has rest on single runs and are left out.
+    """
+    world, of_end = surroundings(template, drawn), defaultdict[dt.date, list[Row]](list)
+    for row in decide(drawn.pairs, drawn.ends, world):
+        of_end[row.end].append(row)
+    mine = {(*window, *row.key): printed(row, window, world) for window in windows(drawn) for row in of_end[window[1]]}
     with models.decide(frames(drawn)) as connection:
-        theirs = {
-            tuple(row[name] for name in KEY): row for row in connection.execute("from marts.rpt_trainium_vs_tpu").pl().to_dicts()
-        }
-    theirs = {key: row for key, row in theirs.items() if key in mine or row["verdict_reason"] not in BEHIND}
-    held = {
-        (*window, pair["workload_key"])
-        for pair in drawn.pairs
-        for window in windows(drawn)
-        if window[0] <= pair["settled_at"].date() < window[1]
-    }
-    mine = {key: row for key, row in mine.items() if key[:3] in held}
+        rows = connection.execute("from marts.rpt_trainium_vs_tpu").pl().to_dicts()
+    theirs = {tuple(row[name] for name in KEY): row for row in rows if row["verdict_reason"] not in BEHIND}
     mine = {key: row for key, row in mine.items() if key in theirs or row["pair_count"]}
     found = [f"{key}: {'only the models' if key in theirs else 'only the second'}" for key in mine.keys() ^ theirs.keys()]
     for key in sorted(mine.keys() & theirs.keys()):
-        found += [
-            f"{key}: {name} {theirs[key][name]} against {value}"
-            for name, value in mine[key].items()
-            if not same(theirs[key][name], value)
-        ]
-    return len(theirs), found
-
-
-def row_key(row: Row, window: tuple[dt.date, dt.date]) -> tuple[Any, ...]:
-    return (*window, *row.key)
+        pairs = ((name, theirs[key][name], value) for name, value in mine[key].items())
+        found += [f"{key}: {name} {value} against {own}" for name, value, own in pairs if not same(value, own)]
+    return Counter(f"{row['verdict']}: {row['verdict_reason']}" for row in theirs.values()), found
 
 
 def same(theirs: Any, mine: Any) -> bool:

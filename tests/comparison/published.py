@@ -45,7 +45,7 @@ class Models:
             """Whether a table follows from the given ones; those that do are put in the order in which they are run."""
             if relation not in made:
                 one = by_relation.get(relation)
-                made[relation] = bool(one) and any([is_made(read) for read in one.reads])
+                made[relation] = bool(one) and sum(is_made(read) for read in one.reads) > 0
                 if made[relation] and one:
                     self.run.append(one)
                 else:

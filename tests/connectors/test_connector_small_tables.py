@@ -195,3 +195,31 @@ def test_a_wrong_price_is_named_with_its_row(tmp_path: Path, old: str, new: str,
     with pytest.raises(ExportContentError) as refused:
         converted("user_inputs", tmp_path / "own", tmp_path / "landing")
     assert (refused.value.row_number, refused.value.column_name, refused.value.reason) == (2, column, reason)
+
+
+NAMES = "model_name,same_as,source,source_date\n"
+NAME = "llama3-8b-neuron,llama-3-8b,model card (example),2026-03-02\n"
+
+
+def test_a_table_of_model_names_is_figures_of_kind_model_name(tmp_path: Path) -> None:
+    write_csv(tmp_path / "own/names.csv", NAMES + NAME)
+    [row] = rows_of(converted("user_inputs", tmp_path / "own", tmp_path / "landing"))
+    assert row == {
+        "kind": "model_name", "key": "llama3-8b-neuron", "same_as": "llama-3-8b", "unit": "name",
+        "source": "model card (example)", "source_date": dt.date(2026, 3, 2),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "column", "reason"),
+    [
+        ("llama-3-8b", "llama3-8b-neuron", "same_as", "wrong_value"),
+        ("llama-3-8b", "", "same_as", "missing_value"),
+        ("llama-3-8b", "llama-3", "model_name", "repeated_row"),
+    ],
+)
+def test_a_wrong_model_name_is_named_with_its_row(tmp_path: Path, old: str, new: str, column: str, reason: str) -> None:
+    write_csv(tmp_path / "own/names.csv", NAMES + NAME + NAME.replace(old, new, 1))
+    with pytest.raises(ExportContentError) as refused:
+        converted("user_inputs", tmp_path / "own", tmp_path / "landing")
+    assert (refused.value.row_number, refused.value.column_name, refused.value.reason) == (2, column, reason)

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.connectors.kit import converted, rows_of
-from tests.recorder.kit import HOST, POWER, SECONDS, Node
+from tests.recorder.kit import HOST, POWER, SECONDS, Node, files_below
 
 pytestmark = pytest.mark.slow
 
@@ -63,6 +63,42 @@ def test_what_is_recorded_is_read_by_the_products_own_connectors(node: Node, tmp
     (row,) = rows_of(power)
     assert (row["run_key"], row["host_id"], row["device_index"], row["meter"]) == ("team/a", HOST, 0, "neuron_sysfs")
     assert row["power_ratio"] == 0.0157
+
+
+def test_a_run_of_a_pair_is_registered_once_when_it_starts_and_never_written_again(node: Node, tmp_path: Path) -> None:
+    given = ["workload_key=llama-8b", "pair_key=seed-7", "target_metric=loss", "target_direction=below", "target_value=2.1"]
+    options = [text for field in given for text in ("--record", field)]
+    is_there = "for _ in $(seq 200); do ls $OUT/runs/*/*/*.registered.json && break; sleep 0.05; done"  # delivered while the job still runs
+    later = """echo '{"pair_key": "seed-8", "final_value": 2.0}' > "$TRAINLEDGER_RECORD_FILE" """
+    assert node.record(*options, "--", "sh", "-c", f"{is_there}; {later}", OUT=str(node.out)).returncode == 0
+    assert node.waiting() == []
+    record, registration = sorted(node.delivered("runs"), key=lambda path: "registered" in path.name)
+    assert registration.name == record.name.replace(".run.json", ".registered.json")
+    assert registration.stat().st_mtime_ns < record.stat().st_mtime_ns
+    (row,) = rows_of(converted("training_runs", registration, tmp_path / "landed"))
+    named = {name: row[name] for name in ("part", "recorded_id", "workload_key", "pair_key", "target_metric", "target_value")}
+    assert named == {
+        "part": "registration",
+        "recorded_id": "run-a",
+        "workload_key": "llama-8b",
+        "pair_key": "seed-7",
+        "target_metric": "loss",
+        "target_value": 2.1,
+    }
+    assert json.loads(record.read_text())["pair_key"] == "seed-8"
+
+
+def test_a_registration_that_could_not_be_delivered_is_delivered_by_the_next_recorder(node: Node, tmp_path: Path) -> None:
+    named = ["--record", "workload_key=w", "--record", "pair_key=p", "--drain", "0.1"]
+    blocked = tmp_path / "a-file"
+    blocked.write_text("")
+    target = tmp_path / "out"
+    target.symlink_to(blocked)  # no folder can be made below it
+    assert node.record(*named, "--", "true", to=target).returncode == 0
+    assert [path for path in files_below(node.spool) if path.name == "registration.json"]
+    target.unlink()
+    assert node.record("--flush", to=target, run=None).returncode == 0
+    assert [path.name.partition(".")[2] for path in files_below(target)] == ["registered.json", "run.json"]
 
 
 def test_a_second_start_of_a_run_adds_an_attempt(node: Node, tmp_path: Path) -> None:

@@ -62,6 +62,9 @@ SEEDS = {  # of a dimension that is a seed: its file, and the columns by which a
     "dim_vendor_claims": ("vendor_claims", ("claim_id",)),
     "dim_article_figures": ("article_figures", ("figure_id",)),
     "dim_t_quantiles": ("t_quantiles", ("degrees_of_freedom",)),
+    "dim_f_quantiles": ("f_quantiles", ("numerator_df", "denominator_df")),
+    "dim_standard_normals": ("standard_normals", ("draw",)),
+    "dim_comparison_plan_power": ("comparison_plan_power", ("effect_over_spread", "power")),
     "dim_datapoints": ("dim_datapoints", ("framework", "datapoint_id")),
     "dim_accelerator_sources": ("accelerator_sources", ("accelerator_source_id",)),
 }

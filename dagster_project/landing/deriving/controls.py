@@ -252,10 +252,12 @@ BY_KIND = {
         {
             "first_month": "coalesce(strftime(valid_from, '%Y-%m'), '')",
             "is_of_one_month": "kind = 'measured_energy'",
+            "is_plan": "kind = 'comparison_plan'",  # changes no month: the tables of reports alone read it
             "run": "CASE WHEN kind = 'measured_energy' THEN key ELSE training_run_id END",
         },
         {
-            "figures": f"SELECT delivery, first_month, is_of_one_month, {DIGEST} FROM {GROUPS} GROUP BY ALL ORDER BY ALL",
+            "figures": f"SELECT delivery, first_month, is_of_one_month, {DIGEST} FROM {GROUPS} WHERE NOT is_plan "
+            "GROUP BY ALL ORDER BY ALL",
             "named": f"SELECT DISTINCT delivery, run FROM {GROUPS} WHERE run <> '' ORDER BY ALL",
         },
         _figures,

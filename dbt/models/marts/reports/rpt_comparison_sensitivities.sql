@@ -9,13 +9,15 @@ with settings as (
         count(*) as pair_count,
         {{ mean_log('varied.log_ratio') }} as mean_log_ratio,
         {{ mean_log('stated.log_ratio') }} as stated_mean_log_ratio
-    from {{ ref('int_comparison_pairs') }} as varied
-    inner join {{ ref('int_comparison_pairs') }} as stated
+    from {{ ref('int_comparison_window_pairs') }} as varied
+    inner join {{ ref('int_comparison_window_pairs') }} as stated
         on
             varied.window_start = stated.window_start and varied.window_end = stated.window_end
             and varied.workload_key = stated.workload_key and varied.pair_key = stated.pair_key
             and varied.kpi = stated.kpi and varied.factor_view = stated.factor_view
-    where varied.setting <> '' and stated.setting = ''
+    where
+        varied.setting <> '' and stated.setting = '' and varied.use <> 'not_comparable'
+        and varied.log_ratio is not null and stated.log_ratio is not null
     group by varied.window_start, varied.window_end, varied.workload_key, varied.kpi, varied.setting
 )
 

@@ -1,11 +1,14 @@
 {%- set compared = 'window_start, window_end, workload_key, kpi, factor_view' %}
 {%- set words = {
-    'cost_per_run_to_target': 'cost per run to target', 'cost_per_million_tokens': 'cost per 1M useful tokens',
+    'cost_per_run_to_target': 'cost per run to target', 'cost_per_run_of_fixed_work': 'cost per run of fixed work',
+    'cost_per_million_tokens': 'cost per 1M useful tokens',
     'cost_per_exaflop': 'cost per useful EFLOP', 'energy_kwh_per_million_tokens': 'energy per 1M useful tokens',
     'location_based_gco2e_per_million_tokens': 'location-based emissions per 1M useful tokens',
     'market_based_gco2e_per_million_tokens': 'market-based emissions per 1M useful tokens',
-    'sci_gco2e_per_million_tokens': 'operational SCI per 1M useful tokens', 'mfu_ratio': 'model FLOP utilisation', 'goodput_ratio': 'goodput',
+    'sci_gco2e_per_million_tokens': 'operational SCI per 1M useful tokens', 'mfu_ratio': 'model FLOP utilisation',
+    'held_time_utilisation_ratio': 'utilisation of held time', 'goodput_ratio': 'goodput',
 } %}
+{%- set kinds = ['team', 'software', 'region', 'purchase', 'accelerator'] %}
 
 -- workloads with finished runs on both sides in the window, or in pairs of it
 with shown as (
@@ -60,150 +63,383 @@ medians as (
             shown.window_start = run_medians.window_start and shown.window_end = run_medians.window_end
             and shown.workload_key = run_medians.workload_key and kpis.kpi = run_medians.kpi
             and kpis.factor_view = run_medians.factor_view
+    where kpis.kpi <> 'cost_per_run_of_fixed_work' or run_medians.kpi is not null
     /* end of medians */
 ),
 
-accelerator_costs as (
-    select usage_month, provider_name, billing_currency, effective_cost, cast(0 as decimal(38, 12)) as residual_cost
-    from {{ ref('fct_run_cell_costs') }}
-    where cost_component = 'accelerator'
-    union all
-    select usage_month, provider_name, billing_currency, effective_cost, effective_cost as residual_cost
-    from {{ ref('fct_residual_costs') }}
-    where {{ is_of_accelerators() }}
+-- the window's pairs: those that decide, where there are none those that are descriptive
+window_pairs as (
+    select
+        {{ compared }},
+        log_ratio,
+        log_ratio_low,
+        log_ratio_high,
+        use,
+        min(use) over (partition by {{ compared }}) as first_use
+    from {{ ref('int_comparison_window_pairs') }}
+    where setting = '' and log_ratio is not null and use in ('decides', 'descriptive')
 ),
 
-month_shares as (
+window_deviations as (
     select
-        usage_month,
-        provider_name,
-        billing_currency,
-        sum(effective_cost) as accelerator_cost,
-        sum(residual_cost) as residual_cost
-    from accelerator_costs
-    group by usage_month, provider_name, billing_currency
+        *,
+        cast(log_ratio - {{ mean_log('log_ratio', ' over (partition by ' ~ compared ~ ')') }} as decimal(18, 12)) as deviation
+    from window_pairs
+    where use = first_use
 ),
 
-window_shares as (
+window_moments as (
     select
-        windows.window_start,
-        windows.window_end,
-        months.provider_name,
+        {{ compared }},
+        count(*) as pair_count,
+        cast({{ mean_log('log_ratio') }} as double) as mean,
+        case when count(*) = count(log_ratio_low) then cast({{ mean_log('log_ratio_low') }} as double) end as mean_low,
+        case when count(*) = count(log_ratio_high) then cast({{ mean_log('log_ratio_high') }} as double) end as mean_high,
+        cast(sum(deviation * deviation) as double) as squares
+    from window_deviations
+    group by {{ compared }}
+),
+
+-- the 98 % t interval of these pairs alone
+window_intervals as (
+    select
+        moments.*,
         case
-            when sum(months.accelerator_cost) > 0
-                then cast(sum(months.residual_cost) as double) / cast(sum(months.accelerator_cost) as double)
-        end as residual_share
-    from {{ ref('int_report_windows') }} as windows
-    cross join month_shares as months
-    where months.usage_month >= windows.window_start and months.usage_month < windows.window_end
-    group by windows.window_start, windows.window_end, months.provider_name, months.billing_currency
+            when moments.pair_count >= 5
+                then quantiles.t_1 * sqrt(moments.squares / (moments.pair_count - 1) / moments.pair_count)
+        end as half_width
+    from window_moments as moments
+    inner join {{ ref('dim_t_quantiles') }} as quantiles
+        on greatest(4, least(moments.pair_count - 1, 120)) = quantiles.degrees_of_freedom
 ),
 
-shares as (
-    /* residual shares */
-    -- of several currencies the greatest share
+ends as (
+    select distinct window_end as quarter_end from medians
+),
+
+-- why pairs that were settled by then do not decide
+unused as (
     select
-        window_start,
-        window_end,
-        max(case when provider_name = 'AWS' then residual_share end) as trainium_residual_share,
-        max(case when provider_name = 'Google Cloud' then residual_share end) as tpu_residual_share
-    from window_shares
-    group by window_start, window_end
-    /* end of residual shares */
+        ends.quarter_end,
+        pairs.workload_key,
+        pairs.kpi,
+        pairs.factor_view,
+        case when pairs.use = 'decides' then 'other_basis_class' else pairs.use_reason end as use_reason,
+        pairs.log_ratio is not null or pairs.use_reason = 'promise_broken' as is_shown
+    from ends
+    inner join {{ ref('int_comparison_pairs') }} as pairs on pairs.settled_at < cast(ends.quarter_end as timestamp)
+    left join {{ ref('int_comparison_decisions') }} as decisions
+        on
+            ends.quarter_end = decisions.quarter_end and pairs.workload_key = decisions.workload_key
+            and pairs.kpi = decisions.kpi and pairs.factor_view = decisions.factor_view
+    where
+        pairs.setting = '' and pairs.factor_view = 'chip'
+        and (pairs.use <> 'decides' or coalesce(pairs.basis_class, '') <> decisions.basis_class)
+),
+
+unused_reasons as (
+    select
+        quarter_end, workload_key, kpi, factor_view, use_reason,
+        count(*) as pair_count,
+        count(case when is_shown then 1 end) as shown_count
+    from unused
+    group by quarter_end, workload_key, kpi, factor_view, use_reason
+),
+
+set_aside as (
+    select
+        quarter_end, workload_key, kpi, factor_view,
+        cast(sum(pair_count) as bigint) as set_aside_count,
+        {{ in_one_text("use_reason || ' ' || cast(pair_count as string)") }} as set_aside_because,
+        bool_or(use_reason = 'currency') as is_in_two_currencies
+    from unused_reasons
+    group by quarter_end, workload_key, kpi, factor_view
+),
+
+main_reasons as (
+    select
+        *,
+        row_number() over (
+            partition by quarter_end, workload_key, kpi, factor_view
+            order by shown_count desc, case use_reason
+                when 'labelled_later' then 1 when 'promise_unknown' then 2 when 'assumed_power' then 3
+                when 'mixed_basis' then 4 when 'promise_broken' then 5
+            end
+        ) as place
+    from unused_reasons
+    where shown_count > 0 and use_reason in ('labelled_later', 'promise_unknown', 'assumed_power', 'mixed_basis', 'promise_broken')
+),
+
+registered as (
+    select
+        ends.quarter_end,
+        pairs.workload_key,
+        pairs.kpi,
+        pairs.factor_view,
+        count(*) as pair_count
+    from ends
+    inner join {{ ref('int_comparison_pairs') }} as pairs on pairs.settled_at < cast(ends.quarter_end as timestamp)
+    where pairs.setting = '' and pairs.use = 'decides'
+    group by ends.quarter_end, pairs.workload_key, pairs.kpi, pairs.factor_view
+),
+
+-- what was the same over all clusters is part of the claim, and the sentence names it
+attributes as (
+    {%- for kind in kinds %}{% for family in ['trainium', 'tpu'] %}
+    select distinct
+        ends.quarter_end, pairs.workload_key, pairs.kpi, pairs.factor_view, pairs.basis_class,
+        '{{ kind }}' as kind,
+        '{{ family }}' as family,
+        pairs.{{ family }}_{{ kind }} as name
+    from ends
+    inner join {{ ref('int_comparison_settled_pairs') }} as pairs on ends.quarter_end >= pairs.closed_on
+    {{ 'union all' if not loop.last }}
+    {%- endfor %}{{ 'union all' if not loop.last }}{% endfor %}
+),
+
+sides_named as (
+    select
+        quarter_end, workload_key, kpi, factor_view, basis_class, kind,
+        {%- for family in ['trainium', 'tpu'] %}
+        {{ in_one_text("case when family = '" ~ family ~ "' then name end") }} as {{ family }}_names{{ ',' if not loop.last }}
+        {%- endfor %}
+    from attributes
+    group by quarter_end, workload_key, kpi, factor_view, basis_class, kind
+),
+
+named as (
+    select
+        quarter_end, workload_key, kpi, factor_view, basis_class
+        {%- for kind in kinds %},
+        max(case when kind = '{{ kind }}' then trainium_names || ' / ' || tpu_names end) as {{ kind }}_names
+        {%- endfor %}
+    from sides_named
+    group by quarter_end, workload_key, kpi, factor_view, basis_class
+),
+
+times as (
+    select
+        ends.quarter_end, pairs.workload_key, pairs.kpi, pairs.factor_view, pairs.basis_class,
+        bool_or(pairs.evidence_of_time = 'file_time') as is_time_of_files
+    from ends
+    inner join {{ ref('int_comparison_settled_pairs') }} as pairs on ends.quarter_end >= pairs.closed_on
+    group by ends.quarter_end, pairs.workload_key, pairs.kpi, pairs.factor_view, pairs.basis_class
+),
+
+strata as (
+    select
+        quarter_end, workload_key, kpi, factor_view, basis_class,
+        {{ in_one_text('stratum_kind') }} as different_strata
+    from {{ ref('int_comparison_strata_tests') }}
+    where is_different
+    group by quarter_end, workload_key, kpi, factor_view, basis_class
 ),
 
 joined as (
     select
-        medians.window_start,
-        medians.window_end,
-        medians.workload_key,
-        medians.kpi,
-        medians.factor_view,
-        medians.trainium_median,
-        medians.tpu_median,
-        shares.trainium_residual_share,
-        shares.tpu_residual_share,
-        coalesce(tests.pair_count, 0) as pair_count,
-        tests.mean,
-        tests.mean_low,
-        tests.mean_high,
-        tests.spread,
-        tests.half_width,
-        tests.margin,
-        tests.test_level,
-        tests.is_modelled,
-        tests.is_simpson,
-        tests.is_power_assumed,
-        tests.is_basis_mixed,
-        tests.is_open_by_power,
-        tests.is_different,
+        medians.*,
+        medians.kpi in ('mfu_ratio', 'goodput_ratio', 'held_time_utilisation_ratio') as is_more_better,
+        coalesce(windows.pair_count, 0) as pair_count,
+        windows.mean as window_mean,
+        windows.mean_low,
+        windows.mean_high,
+        windows.half_width,
+        coalesce(decisions.cluster_count, 0) as cluster_count,
+        decisions.pair_count as decided_pair_count,
+        decisions.sixth_closed_on,
+        decisions.mean,
+        decisions.spread,
+        decisions.is_skewed,
+        decisions.total_log,
+        decisions.total_log_low,
+        decisions.total_log_high,
+        decisions.log_e,
+        decisions.log_e_as_it_is,
+        decisions.log_e_with_power,
+        decisions.m,
+        decisions.k,
+        decisions.e_needed,
+        decisions.log_e_needed,
+        decisions.log_e_needed_unskewed,
+        decisions.decided_log_low,
+        decisions.decided_log_high,
+        decisions.log_least_difference,
+        decisions.claimed_direction,
+        decisions.standing_direction,
+        decisions.claimed_at,
+        case when decisions.standing_direction <> 0 then decisions.claim_mean else decisions.mean end as shown_mean,
+        decisions.claim_log_e,
+        decisions.claim_e_needed,
+        decisions.claim_log_low,
+        decisions.claim_log_high,
+        decisions.claim_m,
+        decisions.claim_k,
+        coalesce(decisions.is_claim_refuted or decisions.is_claim_turned, false) as is_claim_opposed,
+        coalesce(decisions.is_class_opposed, false) as is_class_opposed,
+        coalesce(decisions.is_equivalent, false) as is_equivalent,
+        coalesce(decisions.is_power_assumed, false) as is_power_assumed,
+        coalesce(decisions.is_short_of_figures, false) as is_short_of_figures,
+        strata.different_strata,
+        coalesce(named.team_names, 'unknown') as team_names,
+        coalesce(named.software_names, 'unknown') as software_names,
+        coalesce(named.region_names, 'unknown') as region_names,
+        coalesce(named.purchase_names, 'unknown') as purchase_names,
+        coalesce(named.accelerator_names, 'unknown') as accelerator_names,
+        coalesce(times.is_time_of_files, false) as is_time_of_files,
+        coalesce(registered.pair_count, 0) as registered_count,
+        coalesce(set_aside.set_aside_count, 0) as set_aside_count,
+        set_aside.set_aside_because,
+        coalesce(set_aside.is_in_two_currencies, false) as is_in_two_currencies,
+        main_reasons.use_reason as main_reason,
+        shares.trainium_share,
+        shares.tpu_share,
+        -- with both sides' shares the other one would be ahead; an unknown share could be anything up to 1
         case
-            when tests.pair_count is null and (medians.trainium_median is null or medians.tpu_median is null) then 'no_data'
-            when tests.pair_count is null then 'unpaired'
-            when medians.factor_view = 'deployed' then 'view_is_descriptive'
-            when tests.pair_count < 5 then 'too_few'
-            when tests.is_modelled and tests.is_power_assumed then 'assumed_power'
-            when tests.is_modelled and tests.is_basis_mixed then 'mixed_basis'
-            when tests.is_simpson then 'simpson'
-            when tests.is_skewed then 'skewed'
-            when tests.is_modelled and (tests.is_open_by_power or (tests.is_different and not tests.is_different_at_corners))
-                then 'power'
-            when
-                tests.is_different
-                and coalesce(
-                    abs(shares.trainium_residual_share - shares.tpu_residual_share) > 1e0 - exp(-abs(tests.mean)), true
+            when medians.kpi not like 'cost%' or decisions.standing_direction = 0 then false
+            when decisions.standing_direction > 0
+                then coalesce(
+                    exp(decisions.claim_mean) * (1e0 - shares.trainium_share) <= 1e0 - coalesce(shares.tpu_least_share, 0e0)
+                    or exp(decisions.claim_mean) * (1e0 - shares.trainium_least_share) <= 1e0 - coalesce(shares.tpu_share, 0e0), true
                 )
-                then 'residual_share'
-            else 'none'
-        end as verdict_reason,
-        case
-            when not coalesce(tests.is_different, false) then 'undecided'
-            when (tests.mean > 0) = tests.is_more_better then 'tpu'
-            else 'trainium'
-        end as better,
-        -- the distance to be shown: of a modelled figure that of the nearer corner
-        case
-            when not tests.is_modelled then abs(tests.mean)
-            when not tests.is_open_by_power then least(abs(tests.mean_low), abs(tests.mean_high))
-        end as distance
+            else coalesce(
+                exp(decisions.claim_mean) * (1e0 - coalesce(shares.trainium_least_share, 0e0)) >= 1e0 - shares.tpu_share
+                or exp(decisions.claim_mean) * (1e0 - coalesce(shares.trainium_share, 0e0)) >= 1e0 - shares.tpu_least_share, true
+            )
+        end as is_withheld
     from medians
-    left join {{ ref('int_comparison_tests') }} as tests
+    left join window_intervals as windows using ({{ compared }})
+    left join {{ ref('int_comparison_decisions') }} as decisions
         on
-            medians.window_start = tests.window_start and medians.window_end = tests.window_end
-            and medians.workload_key = tests.workload_key and medians.kpi = tests.kpi
-            and medians.factor_view = tests.factor_view
-    left join shares on medians.window_start = shares.window_start and medians.window_end = shares.window_end
+            medians.window_end = decisions.quarter_end and medians.workload_key = decisions.workload_key
+            and medians.kpi = decisions.kpi and medians.factor_view = decisions.factor_view
+    {%- for name in ['named', 'times', 'strata'] %}
+    left join {{ name }}
+        on
+            decisions.quarter_end = {{ name }}.quarter_end and decisions.workload_key = {{ name }}.workload_key
+            and decisions.kpi = {{ name }}.kpi and decisions.factor_view = {{ name }}.factor_view
+            and decisions.basis_class = {{ name }}.basis_class
+    {%- endfor %}
+    left join {{ ref('int_comparison_shares') }} as shares
+        on
+            decisions.quarter_end = shares.quarter_end and decisions.workload_key = shares.workload_key
+            and decisions.kpi = shares.kpi and decisions.factor_view = shares.factor_view
+            and decisions.basis_class = shares.basis_class
+    {%- for name in ['registered', 'set_aside', 'main_reasons'] %}
+    left join {{ name }}
+        on
+            medians.window_end = {{ name }}.quarter_end and medians.workload_key = {{ name }}.workload_key
+            and medians.kpi = {{ name }}.kpi and medians.factor_view = {{ name }}.factor_view
+            {{ 'and main_reasons.place = 1' if name == 'main_reasons' }}
+    {%- endfor %}
+),
+
+-- the first that applies
+reasoned as (
+    select
+        *,
+        case
+            when pair_count = 0 and cluster_count = 0 and registered_count = 0 and main_reason is null
+                then case when trainium_median is null or tpu_median is null then 'no_data' when factor_view = 'chip' then 'unpaired' else 'view_is_descriptive' end
+            when factor_view = 'deployed' then 'view_is_descriptive'
+            when cluster_count = 0 and registered_count > 0 then 'too_few'
+            when cluster_count = 0 then main_reason
+            when cluster_count < 6 then 'too_few_clusters'
+            when is_claim_opposed or is_class_opposed or different_strata is not null then 'heterogeneous'
+            when is_power_assumed then 'assumed_power'
+            when is_equivalent then 'decided'
+            when standing_direction <> 0 and is_withheld then 'residual_share'
+            when standing_direction <> 0 then 'decided'
+            when is_skewed and log_e >= log_e_needed_unskewed then 'skewed'
+            when log_e_as_it_is >= log_e_needed and coalesce(log_e_with_power < log_e_needed, true) then 'power'
+            else 'sample'
+        end as verdict_reason
+    from joined
 ),
 
 decided as (
     select
         *,
-        case verdict_reason
-            when 'no_data' then 'not_comparable'
-            when 'unpaired' then 'not_comparable'
-            when 'view_is_descriptive' then 'descriptive'
-            when 'too_few' then 'descriptive'
-            when 'none' then better
-            else 'undecided'
-        end as verdict,
         case
-            when verdict_reason = 'unpaired' then 5
-            when verdict_reason = 'none' and better <> 'undecided' then 0
-            when verdict_reason = 'too_few' and is_modelled and (is_power_assumed or is_basis_mixed) then null
-            when verdict_reason = 'too_few' and pair_count = 1 then 4
-            -- beyond a million spreads to the difference no number of pairs will do
-            when verdict_reason in ('too_few', 'none', 'power') and distance * 1e4 > spread
-                then greatest(
-                    5, cast(floor(margin * margin * pair_count / (distance * distance)) as bigint) + 1, pair_count + 1
-                ) - pair_count
-        end as pairs_needed,
+            when verdict_reason in ('no_data', 'unpaired', 'promise_broken') then 'not_comparable'
+            when verdict_reason in ('view_is_descriptive', 'too_few', 'too_few_clusters', 'labelled_later', 'promise_unknown') then 'descriptive'
+            when verdict_reason <> 'decided' then 'undecided'
+            when is_equivalent then 'equivalent'
+            when (standing_direction > 0) = is_more_better then 'tpu'
+            else 'trainium'
+        end as verdict,
+        -- a claim that is not made anew shows the look that made it
+        verdict_reason = 'decided' and not is_equivalent and claimed_direction = 0 as is_from_earlier,
         case kpi
             {%- for kpi, text in words.items() %}
             when '{{ kpi }}' then '{{ text }}'
             {%- endfor %}
         end || case when factor_view = 'deployed' then ' (deployed)' else '' end as kpi_words,
-        cast(pair_count as string) || case when pair_count = 1 then ' pair' else ' pairs' end as in_pairs
+        cast(cluster_count as string) || case when cluster_count = 1 then ' half quarter' else ' half quarters' end as in_clusters,
+        case
+            when verdict_reason in ('view_is_descriptive', 'no_data', 'unpaired', 'promise_broken') then null
+            when sixth_closed_on is not null then sixth_closed_on
+            when cluster_count >= 4 then cast(window_end + interval 3 month as date)
+            when cluster_count >= 2 then cast(window_end + interval 6 month as date)
+            else cast(window_end + interval 9 month as date)
+        end as first_verdict_possible
+    from reasoned
+),
+
+-- the row of the plan's table with the greatest effect not above that of the clusters
+plans as (
+    select
+        joined.window_start,
+        joined.window_end,
+        joined.workload_key,
+        joined.kpi,
+        joined.factor_view,
+        plan.clusters_needed,
+        plan.power as plan_power,
+        row_number() over (
+            partition by joined.window_start, joined.window_end, joined.workload_key, joined.kpi, joined.factor_view
+            order by plan.effect_over_spread desc
+        ) as place
     from joined
+    inner join {{ ref('dim_comparison_plan_power') }} as plan
+        on plan.power = 0.8 and abs(joined.mean) >= cast(plan.effect_over_spread as double) * joined.spread
+    where joined.cluster_count >= 3
+),
+
+-- of strata that differ the one that lacks the fewest clusters
+strata_in_turn as (
+    select
+        window_end, workload_key, kpi, factor_view, stratum,
+        row_number() over (
+            partition by window_end, workload_key, kpi, factor_view order by cluster_count desc, pair_count desc, stratum_kind, stratum
+        ) as place
+    from {{ ref('rpt_comparison_strata') }}
+    where is_different and verdict in ('descriptive', 'undecided')
+),
+
+shown_interval as (
+    select
+        decided.*,
+        case when decided.verdict_reason in ('too_few_clusters', 'sample', 'skewed', 'decided') then plans.clusters_needed end
+            as clusters_needed,
+        case when decided.verdict_reason in ('too_few_clusters', 'sample', 'skewed', 'decided') then cast(plans.plan_power as double) end
+            as plan_power,
+        case when decided.verdict_reason = 'heterogeneous' then strata_in_turn.stratum end as pairs_needed_stratum,
+        case when is_from_earlier then claim_log_low else decided_log_low end as shown_log_low,
+        case when is_from_earlier then claim_log_high else decided_log_high end as shown_log_high,
+        case when is_from_earlier then claim_log_e else log_e end as shown_log_e,
+        case when is_from_earlier then claim_e_needed else e_needed end as shown_e_needed,
+        case when is_from_earlier then claim_m else m end as shown_m,
+        case when is_from_earlier then claim_k else k end as shown_k
+    from decided
+    left join plans
+        on
+            decided.window_start = plans.window_start and decided.window_end = plans.window_end
+            and decided.workload_key = plans.workload_key and decided.kpi = plans.kpi and decided.factor_view = plans.factor_view
+            and plans.place = 1
+    left join strata_in_turn
+        on
+            decided.window_end = strata_in_turn.window_end and decided.workload_key = strata_in_turn.workload_key
+            and decided.kpi = strata_in_turn.kpi and decided.factor_view = strata_in_turn.factor_view and strata_in_turn.place = 1
 )
 
 select
@@ -213,59 +449,109 @@ select
     kpi,
     factor_view,
     pair_count,
-    -- withheld where strata point in different directions
-    case when not is_simpson then {{ significant('exp(mean)') }} end as geometric_mean_ratio,
-    case when not is_simpson and pair_count >= 5 then {{ significant('exp(mean - half_width)') }} end as ratio_low,
-    case when not is_simpson and pair_count >= 5 then {{ significant('exp(mean + half_width)') }} end as ratio_high,
+    {{ significant('exp(window_mean)') }} as geometric_mean_ratio,
+    {{ significant('exp(window_mean - half_width)') }} as ratio_low,
+    {{ significant('exp(window_mean + half_width)') }} as ratio_high,
     verdict,
     case verdict_reason
         when 'no_data'
             then 'No ' || kpi_words || case
                 when kpi = 'goodput_ratio' and trainium_median is null and tpu_median is null
-                    then ': no source tells the time of useful steps.'
+                    then ': no source has the time of useful steps.'
+                when is_in_two_currencies
+                    then ': the sides are billed in two currencies. A source of kind fx_rates converts them.'
                 else ' is known of ' || case
                     when trainium_median is null and tpu_median is null then 'either side'
                     when trainium_median is null then 'Trainium'
                     else 'TPU'
                 end || '.'
             end
-        when 'unpaired' then 'No pair_key has a figure above 0 on both sides: medians only. Five pairs would be tested.'
+        when 'unpaired'
+            then case
+                when is_in_two_currencies
+                    then 'The sides are billed in two currencies: a source of kind fx_rates converts them.'
+                else 'No pair has a figure above 0 on both sides: medians only.'
+            end
         when 'view_is_descriptive'
             then case
                 when kpi like 'market%' then 'What is reported market-based describes contracts, not machines: never a verdict.'
                 else 'Each side with the grid and PUE of its own region: describes the places, never a verdict.'
             end
-        when 'too_few' then 'Fewer than five pairs (' || cast(pair_count as string) || '): described, not tested.'
-        when 'assumed_power'
-            then 'The power of a chip compared here is assumed, not published: a measured interval would decide it.'
+        when 'promise_broken' then 'The runs of a pair do not share the same promise of model, target or work: see the pairs.'
+        when 'promise_unknown' then 'Model, or target and tokens, are not on record: described, not tested.'
+        when 'labelled_later'
+            then 'No pair was registered before its later side began: described, not tested. A registered plan could decide from '
+                || cast(first_verdict_possible as string) || '.'
         when 'mixed_basis' then 'Energy is measured on one side and modelled on the other: the two are not compared.'
-        when 'simpson' then 'The ratio is below 1 in one stratum and above 1 in another: no figure for all, see the strata.'
-        when 'skewed' then 'The ratios of ' || in_pairs || ' are too skewed for an interval of their mean.'
-        when 'power'
-            then 'The difference is within the bounds of the power figures: a measured interval would decide it.'
+        when 'assumed_power' then 'The power of a chip compared here is assumed, not published: a measured figure would decide it.'
+        when 'too_few' then 'No half quarter is closed yet: a verdict is possible from ' || cast(first_verdict_possible as string) || '.'
+        when 'too_few_clusters'
+            then in_clusters || ', and six are needed: a verdict is possible from ' || cast(first_verdict_possible as string) || '.'
+        when 'heterogeneous'
+            then case
+                when is_claim_opposed then 'The last four quarters contradict what all ' || in_clusters || ' say together: no figure for both.'
+                when is_class_opposed then 'Measured and modelled energy decide differently: no figure for both.'
+                else 'The ratio differs by ' || different_strata || ' more than by chance (F test, 1 %): see the strata.'
+            end
         when 'residual_share'
             then case
-                when trainium_residual_share is null or tpu_residual_share is null
+                when trainium_share is null or tpu_share is null
                     then 'The share of accelerator cost that no run carries is not known on both sides.'
-                else 'Shares of accelerator cost that no run carries differ more than the sides do: '
-                    || {{ in_words('trainium_residual_share') }} || ' and ' || {{ in_words('tpu_residual_share') }} || '.'
+                else 'With the accelerator cost that no run carries (shares ' || {{ in_words('trainium_share') }} || ' and '
+                    || {{ in_words('tpu_share') }} || ') the other side would be ahead.'
+            end
+        when 'skewed' then 'A few launches carry this: ' || in_clusters || ' with skewed ratios are not enough yet.'
+        when 'power' then 'The difference is within what the power figures allow: a meter would decide it, more pairs would not.'
+        when 'sample'
+            then case
+                when is_short_of_figures and log_e_as_it_is >= log_e_needed
+                    then 'More than a tenth of the registered pairs lacks a figure on one side, and its extremes decide otherwise.'
+                when shown_log_low is null then 'The deciding interval of ' || in_clusters || ' is endless: no figure could decide yet.'
+                else 'The deciding interval of ' || in_clusters || ' is ' || {{ in_words('exp(shown_log_low)') }} || ' to '
+                    || {{ in_words('exp(shown_log_high)') }} || ': it includes 1 and more than the least difference that matters.'
             end
         else case
-            when verdict <> 'undecided'
-                then 'TPU''s ' || kpi_words || ' is ' || {{ in_words('exp(mean)') }} || ' times Trainium''s, 98 % interval '
-                    || {{ in_words('exp(mean - half_width)') }} || ' to ' || {{ in_words('exp(mean + half_width)') }} || ', '
-                    || in_pairs || '.'
-            when abs(mean) > half_width
-                then 'The 98 % interval of ' || in_pairs || ' excludes 1, but not corrected for the other figures tested.'
-            else 'The 98 % interval of ' || in_pairs || ' includes 1.'
+            when verdict = 'equivalent' then 'The sides do not differ by ' || {{ in_words('(exp(log_least_difference) - 1e0) * 100e0') }}
+                || ' % or more in ' || kpi_words || ': '
+            else 'TPU''s ' || kpi_words || ' is ' || {{ in_words('exp(shown_mean)') }} || ' times Trainium''s: '
+        end || 'deciding interval ' || {{ in_words('exp(shown_log_low)') }} || ' to ' || {{ in_words('exp(shown_log_high)') }} || ', '
+        || in_clusters || ', ' || cast(shown_k as string) || ' of ' || cast(shown_m as string) || ' claimed.'
+        || case
+            when is_from_earlier then ' Claimed at the end of the quarter before ' || cast(claimed_at as string) || '; it stands.' else ''
         end
+        || case
+            when verdict = 'equivalent' then ''
+            when shown_log_low > log_least_difference or shown_log_high < -log_least_difference then ''
+            else ' It may be by less than matters.'
+        end
+        || case when is_skewed then ' A few launches carry this.' else '' end
+        || ' It holds for teams ' || team_names || '; software ' || software_names || '; regions ' || region_names || '; purchase '
+        || purchase_names || '; types ' || accelerator_names || ' (Trainium / TPU).'
+        || case when is_time_of_files then ' When pairs were registered is known by times of files, which anybody can set.' else '' end
     end as reason,
     trainium_median,
     tpu_median,
-    {{ significant('trainium_residual_share') }} as trainium_residual_share,
-    {{ significant('tpu_residual_share') }} as tpu_residual_share,
-    case when not is_simpson and pair_count >= 5 then {{ significant('exp(mean_low - half_width)') }} end as ratio_corner_low,
-    case when not is_simpson and pair_count >= 5 then {{ significant('exp(mean_high + half_width)') }} end as ratio_corner_high,
-    pairs_needed,
-    verdict_reason
-from decided
+    {{ significant('trainium_share') }} as trainium_residual_share,
+    {{ significant('tpu_share') }} as tpu_residual_share,
+    {{ significant('exp(mean_low - half_width)') }} as ratio_corner_low,
+    {{ significant('exp(mean_high + half_width)') }} as ratio_corner_high,
+    case
+        when clusters_needed is not null
+            then cast(ceil(greatest(clusters_needed - cluster_count, 0) * cast(decided_pair_count as double) / cluster_count) as bigint)
+    end as pairs_needed,
+    verdict_reason,
+    cluster_count,
+    set_aside_count,
+    set_aside_because,
+    {{ significant('exp(cast(shown_log_e as double))') }} as e_value,
+    {{ significant('shown_e_needed') }} as e_needed,
+    {{ significant('exp(total_log)') }} as total_ratio,
+    {{ significant('exp(total_log_low)') }} as total_ratio_low,
+    {{ significant('exp(total_log_high)') }} as total_ratio_high,
+    {{ significant('exp(shown_log_low)') }} as decided_low,
+    {{ significant('exp(shown_log_high)') }} as decided_high,
+    clusters_needed,
+    pairs_needed_stratum,
+    plan_power,
+    first_verdict_possible
+from shown_interval

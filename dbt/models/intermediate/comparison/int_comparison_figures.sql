@@ -1,9 +1,12 @@
 {%- set ends = ['', '_low', '_high'] %}
 {#- what is measured, per what, in which view; a setting other than '' is a sensitivity of the same KPI #}
 {%- set figures = [
-    ('cost_per_run_to_target', 'chip', '', 'effective_cost', 'run'),
-    ('cost_per_run_to_target', 'chip', 'price: list', 'list_cost', 'run'),
-    ('cost_per_run_to_target', 'chip', 'idle: loaded', 'loaded_cost', 'run'),
+    ('cost_per_run_to_target', 'chip', '', 'effective_cost', 'to_target'),
+    ('cost_per_run_to_target', 'chip', 'price: list', 'on_demand_list_cost', 'to_target'),
+    ('cost_per_run_to_target', 'chip', 'idle: loaded', 'loaded_cost', 'to_target'),
+    ('cost_per_run_of_fixed_work', 'chip', '', 'effective_cost', 'fixed_work'),
+    ('cost_per_run_of_fixed_work', 'chip', 'price: list', 'on_demand_list_cost', 'fixed_work'),
+    ('cost_per_run_of_fixed_work', 'chip', 'idle: loaded', 'loaded_cost', 'fixed_work'),
     ('cost_per_million_tokens', 'chip', '', 'effective_cost', 'tokens'),
     ('cost_per_exaflop', 'chip', '', 'effective_cost', 'exaflop'),
     ('energy_kwh_per_million_tokens', 'chip', '', 'it_kwh', 'tokens'),
@@ -22,7 +25,8 @@
     ('market_based_gco2e_per_million_tokens', 'deployed', '', 'provider_market_g', 'tokens'),
     ('sci_gco2e_per_million_tokens', 'chip', '', 'it_loaded_reference_g', 'tokens'),
     ('sci_gco2e_per_million_tokens', 'deployed', '', 'modelled_loaded_g', 'tokens'),
-    ('mfu_ratio', 'chip', '', 'exaflop', 'peak_exaflop'),
+    ('mfu_ratio', 'chip', '', 'mfu', 'run'),
+    ('held_time_utilisation_ratio', 'chip', '', 'held_time_utilisation', 'run'),
     ('goodput_ratio', 'chip', '', 'goodput', 'run'),
 ] %}
 {#- the measure of a run and what it is worked out from: a modelled one has a low and a high #}
@@ -34,8 +38,9 @@
     'modelled_g': 'modelled_kg{} * 1e3', 'own_factor_g': 'own_factor_kg{} * 1e3', 'modelled_loaded_g': 'modelled_kg{} * loading * 1e3',
 } %}
 {%- set stated = {
-    'effective_cost': 'effective_cost', 'list_cost': 'list_cost', 'loaded_cost': 'loaded_cost',
-    'provider_location_g': 'provider_location_kg * 1e3', 'provider_market_g': 'provider_market_kg * 1e3', 'exaflop': 'exaflop',
+    'effective_cost': 'cast(effective_cost as double)', 'on_demand_list_cost': 'cast(on_demand_list_cost as double)',
+    'loaded_cost': 'cast(loaded_cost as double)', 'provider_location_g': 'provider_location_kg * 1e3',
+    'provider_market_g': 'provider_market_kg * 1e3', 'mfu': 'mfu_ratio', 'held_time_utilisation': 'held_time_utilisation_ratio',
     'goodput': 'goodput_ratio',
 } %}
 
@@ -58,7 +63,7 @@ amounts as (
         figures.factor_view,
         figures.setting,
         case
-            when figures.kpi like 'cost%' then runs.billing_currency
+            when figures.kpi like 'cost%' then runs.cost_unit
             when figures.kpi like 'energy%' then 'kWh'
             when figures.kpi like '%gco2e%' then 'gCO2e'
             else '1'
@@ -70,7 +75,7 @@ amounts as (
             when 'run' then 1e0
             when 'tokens' then runs.million_tokens
             when 'exaflop' then runs.exaflop
-            else case when runs.peak_exaflop > 0 then runs.peak_exaflop end
+            when runs.promise then 1e0
         end as divisor
         {%- for end in ends %},
         case figures.measure
@@ -94,7 +99,8 @@ select
     unit,
     first_basis,
     last_basis,
-    is_power_assumed
+    is_power_assumed,
+    amount
     {%- for end in ends %},
     amount{{ end }} / divisor as value{{ end }}
     {%- endfor %}

@@ -1,0 +1,171 @@
+{%- set series = 'workload_key, kpi, factor_view, basis_class, stratum_kind, stratum' %}
+{%- set strata = {
+    '': none, 'team': 'team', 'accelerator': 'accelerator_type', 'region': 'region_id', 'software': 'software', 'purchase': 'purchase'
+} %}
+
+with pairs as (
+    select
+        *,
+        kpi like 'cost_per_run%' as is_primary
+    from {{ ref('int_comparison_pairs') }}
+    where use = 'decides' and setting = ''
+),
+
+-- each pair among all, and in its stratum of each kind
+members as (
+    {%- for kind, name in strata.items() %}
+    select
+        workload_key,
+        kpi,
+        factor_view,
+        coalesce(basis_class, '') as basis_class,
+        '{{ kind }}' as stratum_kind,
+        {% if name %}'Trainium: ' || trainium_{{ name }} || '; TPU: ' || tpu_{{ name }}{% else %}''{% endif %} as stratum,
+        cluster_start,
+        cluster_end,
+        is_primary,
+        log_ratio
+        {%- for family in ['trainium', 'tpu'] %},
+        case when is_primary then {{ family }}_reached else 1 end as {{ family }}_reached,
+        case
+            when is_primary then {{ double_to_decimal(family ~ '_total', 12) }} else {{ double_to_decimal(family ~ '_value', 12) }}
+        end as {{ family }}_cost
+        {%- endfor %}
+    from pairs
+    {{ 'union all' if not loop.last }}
+    {%- endfor %}
+),
+
+-- a launch of a registered pair that still goes on will change its cluster: that one waits
+waiting as (
+    select distinct workload_key, cluster_start
+    from {{ ref('int_comparison_promises') }}
+    where is_registered and is_running and promise <> 'broken' and cluster_start is not null
+),
+
+half_quarters as (
+    select
+        {{ series }},
+        cluster_start,
+        max(cluster_end) as cluster_end,
+        cast(date_trunc('quarter', cluster_start) + interval 3 month as date) as quarter_end,
+        bool_or(is_primary) as is_primary,
+        count(*) as pair_count,
+        {{ mean_log('log_ratio') }} as mean_log_ratio
+        {%- for family in ['trainium', 'tpu'] %},
+        cast(sum({{ family }}_cost) as decimal(38, 12)) as {{ family }}_cost,
+        cast(sum({{ family }}_reached) as bigint) as {{ family }}_reached
+        {%- endfor %}
+    from members
+    group by {{ series }}, cluster_start
+),
+
+-- one in which a side reached nothing is joined to those that follow, until both sides reached: `next` is what begins after them
+numbered as (
+    select
+        *,
+        row_number() over (partition by {{ series }} order by cluster_start) as n
+    from half_quarters
+),
+
+reaching as (
+    select
+        *,
+        trainium_reached > 0 and tpu_reached > 0 as is_whole,
+        greatest(
+            coalesce(min(case when trainium_reached > 0 then n end) over following, 1000000),
+            coalesce(min(case when tpu_reached > 0 then n end) over following, 1000000)
+        ) + 1 as next
+    from numbered
+    window following as (partition by {{ series }} order by n rows between current row and unbounded following)
+),
+
+-- after one that is whole by itself another begins; those between are followed, eight in a row
+begins_0 as (
+    select {{ series }}, n, next from (
+        select
+            *,
+            coalesce(lag(is_whole) over (partition by {{ series }} order by n), true) as is_begin
+        from reaching
+    ) as lagged
+    where is_begin
+),
+{% for step in range(1, 9) %}
+begins_{{ step }} as (
+    select {{ series }}, n, next from begins_{{ step - 1 }}
+    union
+    select {{ series }}, reaching.n, reaching.next
+    from reaching
+    inner join (select {{ series }}, next as n from begins_{{ step - 1 }}) as earlier using ({{ series }}, n)
+),
+{% endfor %}
+joined as (
+    select
+        reaching.*,
+        sum(case when begins.n is not null then 1 else 0 end) over (
+            partition by {{ series }} order by reaching.n rows between unbounded preceding and current row
+        ) as place,
+        waiting.workload_key is not null as is_waiting
+    from reaching
+    left join (select {{ series }}, n from begins_8) as begins using ({{ series }}, n)
+    left join waiting using (workload_key, cluster_start)
+),
+
+grouped as (
+    select
+        *,
+        row_number() over (partition by {{ series }}, place order by n desc) = 1 as is_last
+    from joined
+),
+
+totals as (
+    select
+        {{ series }},
+        min(cluster_start) as cluster_start,
+        max(cluster_end) as cluster_end,
+        case when not bool_or(is_waiting) then max(quarter_end) end as closed_on,
+        case when count(*) > 1 then min(quarter_end) end as waited_since,
+        bool_or(is_primary) as is_primary,
+        cast(sum(pair_count) as bigint) as pair_count,
+        max(mean_log_ratio) as mean_log_ratio
+        {%- for family in ['trainium', 'tpu'] %},
+        cast(sum({{ family }}_cost) as decimal(38, 12)) as {{ family }}_cost,
+        cast(sum({{ family }}_reached) as bigint) as {{ family }}_reached,
+        -- of those before the last
+        cast(sum(case when not is_last then {{ family }}_reached else 0 end) as bigint) as {{ family }}_reached_before
+        {%- endfor %}
+    from grouped
+    group by {{ series }}, place
+),
+
+logs as (
+    select
+        *,
+        {%- for family in ['trainium', 'tpu'] %}
+        {{ exact_log('cast(' ~ family ~ '_cost as double) / nullif(' ~ family ~ '_reached, 0)') }} as {{ family }}_log,
+        {%- endfor %}
+        {%- for name, suffix in [('unreached_side', ''), ('waited_for', '_before')] %}
+        case
+            when trainium_reached{{ suffix }} = 0 and tpu_reached{{ suffix }} = 0 then 'both'
+            when trainium_reached{{ suffix }} = 0 then 'trainium'
+            when tpu_reached{{ suffix }} = 0 then 'tpu'
+        end as {{ name }}{{ ',' if not loop.last }}
+        {%- endfor %}
+    from totals
+)
+
+select
+    {{ series }},
+    cluster_start,
+    cluster_end,
+    closed_on,
+    pair_count,
+    case when is_primary then cast(tpu_log - trainium_log as decimal(18, 12)) else mean_log_ratio end as log_value,
+    trainium_cost,
+    tpu_cost,
+    trainium_reached,
+    tpu_reached,
+    unreached_side,
+    case when unreached_side is null then waited_since end as waited_since,
+    case when unreached_side is null and waited_since is not null then waited_for end as waited_for
+from logs
