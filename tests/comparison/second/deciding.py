@@ -161,7 +161,7 @@ def _better(series: Mapping[str, Look]) -> str:
 
 
 def _reason(pair: Pair) -> str:
-    return pair["use_reason"] if pair["use_reason"] in (*REASONS, VIEW) else "sample"
+    return pair["use_reason"] if pair["use_reason"] in REASONS else "sample"
 
 
 def claim(rows: Sequence[Row]) -> None:
@@ -292,7 +292,7 @@ def printed(row: Row, window: tuple[dt.date, dt.date], world: World) -> dict[str
         "ratio_low": None if mean is None or half is None else exp(mean - half),
         "ratio_high": None if mean is None or half is None else exp(mean + half),
         "cluster_count": row.look.n,
-        "set_aside_count": sum(count for reason, count in row.others.items() if reason != VIEW) + row.of_other_class,
+        "set_aside_count": 0 if reason == VIEW else row.others.total() + row.of_other_class,
         "e_value": exp(look.log_e) if look.log_e > -inf else None,
         "e_needed": exp(shown.log_needed) if is_tested else None,
         "decided_low": looks.ratio(low),

@@ -15,7 +15,30 @@ COPY = "location_based_gco2e_per_million_tokens"
 OTHERS = ("cost_per_million_tokens", "cost_per_exaflop", "mfu_ratio", "goodput_ratio")
 TYPES = {"trainium": ("trn1", "trn2"), "tpu": ("v5e", "v6e")}
 PLACES = {"trainium": ("us-east-1", "us-west-2"), "tpu": ("us-central1", "europe-west4")}
-PURCHASES = ("on_demand", "spot", None)
+# what a workload may have of each kind; most have none or few of the odd ones
+ANY: dict[str, tuple[Any, ...]] = {
+    "truth": (1.0, 1.0, 0.98, 0.9, 0.8, 0.6, 1.3),
+    "spread": (0.0, 0.003, 0.01, 0.03, 0.1, 0.2),
+    "bounds": (0.01, 0.05, 0.2, 0.5),
+    "measured": (0.0, 0.0, 0.5, 0.9, 1.0),
+    "teams": (1, 1, 2, 4),
+}
+PLAIN: dict[str, Any] = {"turns": 1, **dict.fromkeys(("restarts", "missing", "unregistered", "broken", "failing"), 0.0)}
+PLAIN |= dict.fromkeys(("assumed", "mixed", "of_team", "running", "classes_apart"), 0.0)
+ODD: dict[str, tuple[Any, ...]] = {
+    "turns": (0.5, 0.6),  # the share of its time after which the opposite is true
+    "restarts": (0.02, 0.1),
+    "missing": (0.05, 0.15, 0.4, 1.0),
+    "unregistered": (0.2, 1.0),
+    "broken": (0.1, 1.0),
+    "failing": (0.2, 0.7),
+    "assumed": (0.1, 1.0),
+    "mixed": (0.2, 1.0),
+    "of_team": (0.02, 0.5),
+    "running": (0.01, 0.05),
+    "classes_apart": (0.5,),  # what a meter shows beside what a model does, in logarithms
+}
+PURCHASES = ("on_demand", "spot", "unknown")
 
 
 class Drawn:
@@ -23,9 +46,9 @@ class Drawn:
 
     def __init__(self, seed: int) -> None:
         self.dice = random.Random(seed)
-        self.quarters = self.dice.choice((2, 3, 4, 6, 8, 10))
+        self.quarters = self.dice.choice((2, 4, 6, 8, 10, 12))
         self.pairs: list[Pair] = []
-        for number in range(self.dice.choice((1, 2, 3, 5, 8))):
+        for number in range(self.dice.choice((1, 2, 4, 8, 12))):
             self._workload(f"w{number}")
         possible = (0.0, 0.05, 0.1, 0.3, None)
         drawn = {side: self.dice.choice(possible) for side in TYPES}
@@ -38,26 +61,12 @@ class Drawn:
     def _workload(self, name: str) -> None:
         dice = self.dice
         kpis = [dice.choice(PRIMARY), *dice.sample(OTHERS, dice.randint(0, 2)), *dice.sample(MODELLED, dice.randint(0, 2))]
-        habits = {
-            "truth": dice.choice((1.0, 1.0, 0.97, 0.9, 0.8, 0.6, 1.3)),
-            "spread": dice.choice((0.0, 0.005, 0.02, 0.05, 0.1, 0.15, 0.3)),
-            "turns": dice.choice((None,) * 6 + (self.quarters // 2,)),  # the quarter from which the opposite is true
-            "restarts": dice.choice((0.0,) * 4 + (0.1,)),
-            "missing": dice.choice((0.0,) * 3 + (0.15, 0.3)),
-            "unregistered": dice.choice((0.0,) * 3 + (0.2, 1.0)),
-            "broken": dice.choice((0.0,) * 4 + (0.1,)),
-            "failing": dice.choice((0.0, 0.0, 0.2, 0.7)),
-            "measured": dice.choice((0.0, 0.0, 0.5, 1.0)),
-            "assumed": dice.choice((0.0,) * 4 + (0.05,)),
-            "bounds": dice.choice((0.02, 0.1, 0.4)),
-            "of_team": dice.choice((0.0,) * 4 + (0.5,)),
-            "teams": dice.choice((1, 1, 2, 4)),
-            "running": dice.choice((0.0,) * 6 + (0.02,)),
-        }
-        busy = dice.choice((1, 2, 3, 5))
+        odd = {name: dice.choice(ODD[name]) for name in dice.sample([*ODD], dice.choice((0, 0, 1, 1, 2, 3)))}
+        habits = PLAIN | odd | {name: dice.choice(values) for name, values in ANY.items()}
+        busy = dice.choice((1, 2, 3, 6))
         for quarter in range(self.quarters):
-            opposite = habits["turns"] is not None and quarter >= habits["turns"]
-            for number in range(dice.randint(0, 2 * busy)):
+            opposite = quarter >= habits["turns"] * self.quarters
+            for number in range(dice.randint(dice.choice((0, busy)), 2 * busy)):
                 day = quarter_end(START, quarter) + dt.timedelta(days=dice.randrange(90))
                 self._pair(name, f"q{quarter}-{number}", day, kpis, habits | {"sign": -1 if opposite else 1})
 
@@ -104,7 +113,8 @@ class Drawn:
         is_measured, is_assumed = dice.random() < habits["measured"], dice.random() < habits["assumed"]
         for kpi in kpis:
             ratio = habits["truth"] ** habits["sign"] * effect * exp(dice.gauss(0, habits["spread"]))
-            pair = shared | {"kpi": kpi, "factor_view": "chip", "unit": "USD"} | self._values(ratio, kpi, habits)
+            ratio *= exp(habits["classes_apart"]) if kpi in MODELLED and is_measured else 1
+            pair = shared | {"kpi": kpi, "factor_view": "chip", "unit": "USD"} | self._values(ratio, habits)
             if kpi in MODELLED:
                 pair |= self._of_energy(pair, habits, is_measured=is_measured, is_assumed=is_assumed)
             self.pairs.append(finished(pair, missing))
@@ -112,7 +122,7 @@ class Drawn:
                 self.pairs.append(finished(scaled(pair, COPY, "chip", 0.37), missing))
                 self.pairs.append(finished(scaled(pair, kpi, "deployed", 1.25), missing))
 
-    def _values(self, ratio: float, kpi: str, habits: dict[str, Any]) -> Pair:
+    def _values(self, ratio: float, habits: dict[str, Any]) -> Pair:
         """Both sides of a figure: in primary ones with launches that missed, and one side that now and then starts again."""
         dice, found = self.dice, Pair()
         for side, value in (("trainium", 100 * exp(dice.gauss(0, 0.2))), ("tpu", None)):
@@ -139,7 +149,9 @@ class Drawn:
         for side in ("trainium", "tpu"):
             low, high = (exp(sign * narrow * habits["bounds"] * (0.5 + self.dice.random())) for sign in (-1, 1))
             found |= {f"{side}_value_low": pair[f"{side}_value"] * low, f"{side}_value_high": pair[f"{side}_value"] * high}
-        if found["is_power_assumed"] and pair["use"] == "decides":
+        if pair["use"] == "decides" and self.dice.random() < habits["mixed"]:
+            found |= {"basis_class": "mixed", "use": "set_aside", "use_reason": "mixed_basis"}
+        elif pair["use"] == "decides" and found["is_power_assumed"]:
             found |= {"use": "set_aside", "use_reason": "assumed_power"}
         return found
 
