@@ -161,7 +161,7 @@ def differences(models: Models, template: Path, drawn: Drawn) -> tuple[Counter[s
 
 
 def same(theirs: Any, mine: Any) -> bool:
-    """Equal, or equal at eight significant digits."""
+    """Equal, or equal at six significant digits."""
     if isinstance(theirs, float) and isinstance(mine, float):
-        return isclose(theirs, mine, rel_tol=1e-7, abs_tol=1e-12)
+        return isclose(theirs, mine, rel_tol=1e-6, abs_tol=1e-12)
     return bool(theirs == mine)

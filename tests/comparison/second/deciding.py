@@ -190,11 +190,11 @@ def stand(rows: Sequence[Row]) -> None:
 def verdict(row: Row, world: World) -> tuple[str, str]:
     """The first reason of the page that applies, from the view on; figures that no pair has are asked before."""
     look, view, kpi = row.look, row.key[2], row.key[1]
-    if not any(_has_figure(pair, "trainium") and _has_figure(pair, "tpu") for pair in row.known):
-        has_both = all(any(_has_figure(pair, side) for pair in row.known) for side in ("trainium", "tpu"))
-        return "not_comparable", "unpaired" if has_both else "no_data"
-    if view == "deployed" or kpi == MARKET:
+    has_both = all(any(_has_figure(pair, side) for pair in row.known) for side in ("trainium", "tpu"))
+    if has_both and (view == "deployed" or kpi == MARKET):
         return "descriptive", VIEW
+    if not any(_has_figure(pair, "trainium") and _has_figure(pair, "tpu") for pair in row.known):
+        return "not_comparable", "unpaired" if has_both else "no_data"
     if not any([look.pairs, row.other and row.other.pairs]) and not _is_open(row):
         reason = max(REASONS, key=lambda one: (row.others[one], -list(REASONS).index(one)))
         return REASONS[reason], reason
@@ -258,7 +258,7 @@ def is_withheld(row: Row, world: World) -> bool:
     """Whether what no run carries could turn a ratio of costs."""
     if FAMILIES.get(row.key[1]) not in ("primary", "unit_cost"):
         return False
-    of = exp(row.look.values.mean)
+    of = exp((row.stands or row).look.values.mean)
     (trainium, least_trainium), (tpu, least_tpu) = world.shares["trainium"], world.shares["tpu"]
     if of < 1:
         worst, other = (None, None) if tpu is None else (tpu, least_tpu), (trainium or 0.0, least_trainium or 0.0)

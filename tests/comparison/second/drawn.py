@@ -125,12 +125,12 @@ class Drawn:
     def _values(self, ratio: float, habits: dict[str, Any]) -> Pair:
         """Both sides of a figure: in primary ones with launches that missed, and one side that now and then starts again."""
         dice, found = self.dice, Pair()
-        for side, value in (("trainium", 100 * exp(dice.gauss(0, 0.2))), ("tpu", None)):
+        for side, value in (("trainium", 100 * exp(dice.gauss(0, 0.2) if habits["spread"] else 0)), ("tpu", None)):
             value = value if value is not None else found["trainium_value"] * ratio
             reached = dice.choice((1, 1, 1, 2)) if dice.random() >= habits["failing"] / 2 else 0
             launches = reached + sum(dice.random() < habits["failing"] for _ in range(2)) + (reached == 0)
             restart = 1 + 10 * dice.random() if side == "tpu" and dice.random() < habits["restarts"] else 1.0
-            total = round(value * launches * restart, 6)
+            total = value * launches * restart
             of_launches = {
                 f"{side}_launches": launches,
                 f"{side}_run_count": launches,
