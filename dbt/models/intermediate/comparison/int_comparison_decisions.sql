@@ -2,34 +2,47 @@
 {%- set look = 'quarter_end, ' ~ compared %}
 {%- set ln_50, ln_8 = 'ln(50e0)', 'cast(2.079441542 as decimal(18, 9))' %}
 
+with figure_families as (
+    select distinct
+        kpi,
+        {{ figure_family('kpi') }} as family
+    from {{ ref('int_comparison_looks') }}
+),
+
+moves as (
+    {%- for move in ['none', 'low', 'high'] %}
+    select '{{ move }}' as move
+    {{ 'union all' if not loop.last }}
+    {%- endfor %}
+),
+
+least_differences as (
+    select value as least_difference from {{ ref('dim_comparison_settings') }}
+    where setting = 'least_difference'
+),
+
 -- each series as it is, and moved to either end of what the power terms allow
-with variants as (
+variants as (
     select
         looks.*,
         figure_families.family,
-        looks.mean + case moves.move when 'low' then shifts.shift_low when 'high' then shifts.shift_high else 0e0 end as moved_mean,
+        looks.mean
+        + case moves.move when 'low' then shifts.shift_low when 'high' then shifts.shift_high else 0e0 end as moved_mean,
         moves.move
     from {{ ref('int_comparison_looks') }} as looks
-    inner join (
-        select distinct kpi, {{ figure_family('kpi') }} as family from {{ ref('int_comparison_looks') }}
-    ) as figure_families on looks.kpi = figure_families.kpi
+    inner join figure_families on looks.kpi = figure_families.kpi
     left join {{ ref('int_comparison_shifts') }} as shifts
         on
             looks.quarter_end = shifts.quarter_end and looks.workload_key = shifts.workload_key and looks.kpi = shifts.kpi
             and looks.factor_view = shifts.factor_view and looks.basis_class = shifts.basis_class
-    inner join (
-        select 'none' as move
-        union all
-        select 'low' as move
-        union all
-        select 'high' as move
-    ) as moves on moves.move = 'none' or shifts.shift_low is not null
+    inner join moves on moves.move = 'none' or shifts.shift_low is not null
     where looks.stratum_kind = '' and looks.factor_view = 'chip' and figure_families.family is not null
 ),
 
 strengths as (
     select
-        {{ look }}, basis_class, series, family, cluster_count, pair_count, first_cluster_start, sixth_closed_on, mean, spread, skewness,
+        {{ look }}, basis_class, series, family, cluster_count, pair_count, first_cluster_start, sixth_closed_on,
+        mean, spread, skewness,
         log_e as log_e_as_it_is, total_log, total_log_low, total_log_high,
         abs(skewness) > 1.25e0 as is_skewed,
         min(moved_mean) as least_mean,
@@ -40,8 +53,8 @@ strengths as (
         end as log_e
     from variants
     group by
-        {{ look }}, basis_class, series, family, cluster_count, pair_count, first_cluster_start, sixth_closed_on, mean, spread, skewness,
-        log_e, total_log, total_log_low, total_log_high
+        {{ look }}, basis_class, series, family, cluster_count, pair_count, first_cluster_start, sixth_closed_on,
+        mean, spread, skewness, log_e, total_log, total_log_low, total_log_high
 ),
 
 by_class as (
@@ -169,7 +182,10 @@ passed as (
     select
         *,
         coalesce(max(
-            case when log_e_counted >= cast({{ ln_50 }} + ln(cast(m as double)) - ln(cast(place_of_e as double)) as decimal(18, 9)) then place_of_e end
+            case
+                when log_e_counted >= cast({{ ln_50 }} + ln(cast(m as double)) - ln(cast(place_of_e as double)) as decimal(18, 9))
+                    then place_of_e
+            end
         ) over (partition by quarter_end, family, cluster_count >= 6), 0) as k
     from ranked
 ),
@@ -182,7 +198,8 @@ needed as (
             when cluster_count >= 6 then 50e0 * m / (k + 1)
         end as e_needed_unskewed,
         cast(
-            {{ ln_50 }} + ln(cast(m as double)) - ln(cast(case when place_of_e <= k then k else k + 1 end as double)) as decimal(18, 9)
+            {{ ln_50 }} + ln(cast(m as double)) - ln(cast(case when place_of_e <= k then k else k + 1 end as double))
+            as decimal(18, 9)
         ) as log_e_needed_unskewed,
         case when place_of_e <= k then direction else 0e0 end as claimed_direction
     from passed
@@ -229,10 +246,7 @@ intervals as (
         other_least_mean - other_half_width as other_log_low,
         other_greatest_mean + other_half_width as other_log_high
     from half_widths
-    cross join (
-        select value as least_difference from {{ ref('dim_comparison_settings') }}
-        where setting = 'least_difference'
-    ) as settings
+    cross join least_differences as settings
 ),
 
 -- a claim holds until the last four quarters are wholly on the other side: the newest claim, and when it was refuted

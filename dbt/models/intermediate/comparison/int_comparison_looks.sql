@@ -18,8 +18,10 @@ left_out as (
     select
         *,
         case
-            when {{ figure_family('kpi') }} = 'primary' and other_trainium_cost > 0 and other_trainium_reached > 0 and other_tpu_reached > 0
-                then {{ exact_log('(other_tpu_cost / other_tpu_reached) / (other_trainium_cost / other_trainium_reached)') }}
+            when
+                {{ figure_family('kpi') }} = 'primary'
+                and other_trainium_cost > 0 and other_trainium_reached > 0 and other_tpu_reached > 0
+                then {{ exact_log('other_tpu_cost / other_tpu_reached / (other_trainium_cost / other_trainium_reached)') }}
         end as log_total_without
     from deviations
 ),
@@ -44,9 +46,12 @@ moments as (
             cast(deviation as decimal(12, 9)) * cast(deviation as decimal(12, 9)) * cast(deviation as decimal(12, 9))
         ) as double) as cubes,
         case
-            when {{ figure_family('kpi') }} = 'primary' and sum(trainium_cost) > 0 and sum(trainium_reached) > 0 and sum(tpu_reached) > 0
+            when
+                {{ figure_family('kpi') }} = 'primary'
+                and sum(trainium_cost) > 0 and sum(trainium_reached) > 0 and sum(tpu_reached) > 0
                 then cast({{ exact_log(
-                    '(cast(sum(tpu_cost) as double) / cast(sum(tpu_reached) as double)) / (cast(sum(trainium_cost) as double) / cast(sum(trainium_reached) as double))'
+                    'cast(sum(tpu_cost) as double) / cast(sum(tpu_reached) as double)'
+                    ~ ' / (cast(sum(trainium_cost) as double) / cast(sum(trainium_reached) as double))'
                 ) }} as double)
         end as total_log,
         case when count(*) = count(log_total_without) then cast(sum(total_deviation * total_deviation) as double) end as total_squares
@@ -67,17 +72,17 @@ spreads as (
 
 select
     {{ look }},
-    cluster_count,
-    pair_count,
-    first_cluster_start,
-    sixth_closed_on,
-    mean,
-    spread,
-    skewness,
+    spreads.cluster_count,
+    spreads.pair_count,
+    spreads.first_cluster_start,
+    spreads.sixth_closed_on,
+    spreads.mean,
+    spreads.spread,
+    spreads.skewness,
     {{ log_e_value('cluster_count', 'mean', 'spread') }} as log_e,
-    total_log,
-    case when cluster_count >= 5 then total_log - quantiles.t_1 * total_error end as total_log_low,
-    case when cluster_count >= 5 then total_log + quantiles.t_1 * total_error end as total_log_high
+    spreads.total_log,
+    case when spreads.cluster_count >= 5 then spreads.total_log - quantiles.t_1 * spreads.total_error end as total_log_low,
+    case when spreads.cluster_count >= 5 then spreads.total_log + quantiles.t_1 * spreads.total_error end as total_log_high
 from spreads
 inner join {{ ref('dim_t_quantiles') }} as quantiles
     on greatest(4, least(spreads.cluster_count - 1, 120)) = quantiles.degrees_of_freedom

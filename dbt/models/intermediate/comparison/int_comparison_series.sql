@@ -28,15 +28,17 @@ lacking as (
         pairs.pair_key,
         pairs.missing_side,
         {%- for family in ['trainium', 'tpu'] %}
-        case when {{ figure_family('pairs.kpi') }} = 'primary' then pairs.{{ family }}_total else pairs.{{ family }}_value end
-            as {{ family }}_amount,
-        case when {{ figure_family('pairs.kpi') }} = 'primary' then coalesce(pairs.{{ family }}_reached, 0) else 1 end
-            as {{ family }}_reached{{ ',' if not loop.last }}
+        case
+            when {{ figure_family('pairs.kpi') }} = 'primary' then pairs.{{ family }}_total else pairs.{{ family }}_value
+        end as {{ family }}_amount,
+        case
+            when {{ figure_family('pairs.kpi') }} = 'primary' then coalesce(pairs.{{ family }}_reached, 0) else 1
+        end as {{ family }}_reached{{ ',' if not loop.last }}
         {%- endfor %}
     from {{ ref('int_comparison_pairs') }} as pairs
     where
-        pairs.is_registered and pairs.promise in ('to_target', 'fixed_work') and pairs.missing_side is not null and pairs.setting = ''
-        and pairs.factor_view = 'chip'
+        pairs.is_registered and pairs.promise in ('to_target', 'fixed_work')
+        and pairs.missing_side is not null and pairs.setting = '' and pairs.factor_view = 'chip'
 ),
 
 -- the figures of the pairs that decide: what a missing one may have been
@@ -109,6 +111,10 @@ placed as (
             and supposed.cluster_start >= closed.cluster_start and supposed.cluster_start < closed.cluster_end
 ),
 
+variants as (
+    select distinct series, quarter_end, {{ compared }} from supposed
+),
+
 members as (
     select
         series, quarter_end, {{ compared }}, in_cluster,
@@ -133,7 +139,7 @@ members as (
         closed.pair_count,
         cast(closed.log_value * closed.pair_count as decimal(30, 12)) as log_sum
     from closed
-    inner join (select distinct series, quarter_end, {{ compared }} from supposed) as variants
+    inner join variants
         on
             closed.quarter_end = variants.quarter_end and closed.workload_key = variants.workload_key and closed.kpi = variants.kpi
             and closed.factor_view = variants.factor_view and closed.basis_class = variants.basis_class
@@ -152,7 +158,8 @@ at_extremes as (
                 then cast(cast(sum(log_sum) as double) / cast(sum(pair_count) as double) as decimal(18, 12))
             when sum(tpu_reached) > 0 and sum(trainium_reached) > 0
                 then {{ exact_log(
-                    '(cast(sum(tpu_cost) as double) / cast(sum(tpu_reached) as double)) / (cast(sum(trainium_cost) as double) / cast(sum(trainium_reached) as double))'
+                    'cast(sum(tpu_cost) as double) / cast(sum(tpu_reached) as double)'
+                    ~ ' / (cast(sum(trainium_cost) as double) / cast(sum(trainium_reached) as double))'
                 ) }}
         end as log_value
     from members

@@ -6,7 +6,9 @@
 with looks as (
     select {{ look }}
     from {{ ref('int_comparison_looks') }}
-    where series = 'all' and stratum_kind = '' and cluster_count >= 6 and factor_view = 'chip' and {{ figure_family('kpi') }} = 'energy'
+    where
+        series = 'all' and stratum_kind = '' and cluster_count >= 6 and factor_view = 'chip'
+        and {{ figure_family('kpi') }} = 'energy'
 ),
 
 sides as (
@@ -49,7 +51,8 @@ terms as (
     inner join {{ ref('dim_power_terms') }} as factors
         on sides.accelerator_type = factors.accelerator_type and factors.basis_class in ('', sides.basis_class)
     group by
-        sides.quarter_end, sides.workload_key, sides.kpi, sides.factor_view, sides.basis_class, sides.family, factors.term, factors.place
+        sides.quarter_end, sides.workload_key, sides.kpi, sides.factor_view, sides.basis_class, sides.family,
+        factors.term, factors.place
 ),
 
 in_turn as (
@@ -71,6 +74,15 @@ in_turn as (
     inner join widths using ({{ look }}, family)
 ),
 
+sums as (
+    select
+        {{ look }}, family,
+        least(max(log_low), max(log_low_by_now)) as log_low,
+        least(max(log_high), max(log_high_by_now)) as log_high
+    from in_turn
+    group by {{ look }}, family
+),
+
 -- a term takes what is left of the figure's own bounds, and at most its own width
 taken as (
     select
@@ -84,14 +96,7 @@ taken as (
         widths.log_low - coalesce(sums.log_low, 0) as log_low,
         widths.log_high - coalesce(sums.log_high, 0) as log_high
     from widths
-    left join (
-        select
-            {{ look }}, family,
-            least(max(log_low), max(log_low_by_now)) as log_low,
-            least(max(log_high), max(log_high_by_now)) as log_high
-        from in_turn
-        group by {{ look }}, family
-    ) as sums using ({{ look }}, family)
+    left join sums using ({{ look }}, family)
 ),
 
 -- low and high as 2.5 and 97.5 % points of a log-normal

@@ -40,16 +40,22 @@ centred as (
     from grouped
 ),
 
+deviations as (
+    select
+        {{ group }}, in_stratum,
+        cast(mean_of_stratum - mean_of_all as decimal(18, 12)) as between_strata,
+        cast(log_ratio - mean_of_stratum as decimal(18, 12)) as within_stratum
+    from centred
+),
+
 sums as (
     select
         {{ group }},
         count(*) as pair_count,
         count(distinct in_stratum) as stratum_count,
-        cast(sum(cast(mean_of_stratum - mean_of_all as decimal(18, 12)) * cast(mean_of_stratum - mean_of_all as decimal(18, 12))) as double)
-            as squares_between,
-        cast(sum(cast(log_ratio - mean_of_stratum as decimal(18, 12)) * cast(log_ratio - mean_of_stratum as decimal(18, 12))) as double)
-            as squares_within
-    from centred
+        cast(sum(between_strata * between_strata) as double) as squares_between,
+        cast(sum(within_stratum * within_stratum) as double) as squares_within
+    from deviations
     group by {{ group }}
 ),
 

@@ -18,6 +18,10 @@ with types as (
     where types.accelerator_family in ('trainium', 'tpu')
 ),
 
+rails as (
+    select distinct accelerator_type from {{ ref('power_rails') }}
+),
+
 factors as (
     select
         types.accelerator_type,
@@ -27,17 +31,18 @@ factors as (
         case terms.term
             when 'overhead' then (1e0 + cast(types.share_low as double)) / (1e0 + cast(types.share_mid as double))
             when 'host_share' then (types.chips_w + types.host_low_w) / (types.chips_w + types.host_mid_w)
-            when 'rails' then case when types.accelerator_type in (select accelerator_type from {{ ref('power_rails') }}) then terms.low_factor end
+            when 'rails' then case when rails.accelerator_type is not null then terms.low_factor end
             else terms.low_factor
         end as low_factor,
         case terms.term
             when 'overhead' then (1e0 + cast(types.share_high as double)) / (1e0 + cast(types.share_mid as double))
             when 'host_share' then (types.chips_w + types.host_high_w) / (types.chips_w + types.host_mid_w)
-            when 'rails' then case when types.accelerator_type in (select accelerator_type from {{ ref('power_rails') }}) then terms.high_factor end
+            when 'rails' then case when rails.accelerator_type is not null then terms.high_factor end
             else terms.high_factor
         end as high_factor
     from types
     cross join {{ ref('power_terms') }} as terms
+    left join rails on types.accelerator_type = rails.accelerator_type
 )
 
 select

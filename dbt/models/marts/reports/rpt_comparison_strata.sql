@@ -13,7 +13,9 @@ looks as (
         decisions.k,
         decisions.log_least_difference,
         abs(looks.skewness) > 1.25e0 as is_skewed,
-        cast(decisions.log_e_needed_unskewed + case when abs(looks.skewness) > 1.25e0 then ln(8e0) else 0 end as decimal(18, 9)) as log_e_needed,
+        cast(
+            decisions.log_e_needed_unskewed + case when abs(looks.skewness) > 1.25e0 then ln(8e0) else 0 end as decimal(18, 9)
+        ) as log_e_needed,
         coalesce(shifts.shift_low, 0e0) as shift_low,
         coalesce(shifts.shift_high, 0e0) as shift_high
     from {{ ref('int_comparison_looks') }} as looks
@@ -48,7 +50,8 @@ intervals as (
         case
             when least_mean > 0 or greatest_mean < 0
                 then least(
-                    {{ log_e_value('cluster_count', 'least_mean', 'spread') }}, {{ log_e_value('cluster_count', 'greatest_mean', 'spread') }}
+                    {{ log_e_value('cluster_count', 'least_mean', 'spread') }},
+                    {{ log_e_value('cluster_count', 'greatest_mean', 'spread') }}
                 )
         end as log_e_moved,
         {{ sequence_half_width('cluster_count', 'spread', 'log_e_needed') }} as half_width,

@@ -8,7 +8,6 @@
     'sci_gco2e_per_million_tokens': 'operational SCI per 1M useful tokens', 'mfu_ratio': 'model FLOP utilisation',
     'held_time_utilisation_ratio': 'utilisation of held time', 'goodput_ratio': 'goodput',
 } %}
-{%- set kinds = ['team', 'software', 'region', 'purchase', 'accelerator'] %}
 
 -- workloads with finished runs on both sides in the window, or in pairs of it
 with shown as (
@@ -67,174 +66,6 @@ medians as (
     /* end of medians */
 ),
 
--- the window's pairs: those that decide, where there are none those that are descriptive
-window_pairs as (
-    select
-        {{ compared }},
-        log_ratio,
-        log_ratio_low,
-        log_ratio_high,
-        use,
-        min(use) over (partition by {{ compared }}) as first_use
-    from {{ ref('int_comparison_window_pairs') }}
-    where setting = '' and log_ratio is not null and use in ('decides', 'descriptive')
-),
-
-window_deviations as (
-    select
-        *,
-        cast(log_ratio - {{ mean_log('log_ratio', ' over (partition by ' ~ compared ~ ')') }} as decimal(18, 12)) as deviation
-    from window_pairs
-    where use = first_use
-),
-
-window_moments as (
-    select
-        {{ compared }},
-        count(*) as pair_count,
-        cast({{ mean_log('log_ratio') }} as double) as mean,
-        case when count(*) = count(log_ratio_low) then cast({{ mean_log('log_ratio_low') }} as double) end as mean_low,
-        case when count(*) = count(log_ratio_high) then cast({{ mean_log('log_ratio_high') }} as double) end as mean_high,
-        cast(sum(deviation * deviation) as double) as squares
-    from window_deviations
-    group by {{ compared }}
-),
-
--- the 98 % t interval of these pairs alone
-window_intervals as (
-    select
-        moments.*,
-        case
-            when moments.pair_count >= 5
-                then quantiles.t_1 * sqrt(moments.squares / (moments.pair_count - 1) / moments.pair_count)
-        end as half_width
-    from window_moments as moments
-    inner join {{ ref('dim_t_quantiles') }} as quantiles
-        on greatest(4, least(moments.pair_count - 1, 120)) = quantiles.degrees_of_freedom
-),
-
-ends as (
-    select distinct window_end as quarter_end from medians
-),
-
--- why pairs that were settled by then do not decide
-unused as (
-    select
-        ends.quarter_end,
-        pairs.workload_key,
-        pairs.kpi,
-        pairs.factor_view,
-        case when pairs.use = 'decides' then 'other_basis_class' else pairs.use_reason end as use_reason,
-        pairs.log_ratio is not null or pairs.use_reason = 'promise_broken' as is_shown
-    from ends
-    inner join {{ ref('int_comparison_pairs') }} as pairs on pairs.settled_at < cast(ends.quarter_end as timestamp)
-    left join {{ ref('int_comparison_decisions') }} as decisions
-        on
-            ends.quarter_end = decisions.quarter_end and pairs.workload_key = decisions.workload_key
-            and pairs.kpi = decisions.kpi and pairs.factor_view = decisions.factor_view
-    where
-        pairs.setting = '' and pairs.factor_view = 'chip'
-        and (pairs.use <> 'decides' or coalesce(pairs.basis_class, '') <> decisions.basis_class)
-),
-
-unused_reasons as (
-    select
-        quarter_end, workload_key, kpi, factor_view, use_reason,
-        count(*) as pair_count,
-        count(case when is_shown then 1 end) as shown_count
-    from unused
-    group by quarter_end, workload_key, kpi, factor_view, use_reason
-),
-
-set_aside as (
-    select
-        quarter_end, workload_key, kpi, factor_view,
-        cast(sum(pair_count) as bigint) as set_aside_count,
-        {{ in_one_text("use_reason || ' ' || cast(pair_count as string)") }} as set_aside_because,
-        bool_or(use_reason = 'currency') as is_in_two_currencies
-    from unused_reasons
-    group by quarter_end, workload_key, kpi, factor_view
-),
-
-main_reasons as (
-    select
-        *,
-        row_number() over (
-            partition by quarter_end, workload_key, kpi, factor_view
-            order by shown_count desc, case use_reason
-                when 'labelled_later' then 1 when 'promise_unknown' then 2 when 'assumed_power' then 3
-                when 'mixed_basis' then 4 when 'promise_broken' then 5
-            end
-        ) as place
-    from unused_reasons
-    where shown_count > 0 and use_reason in ('labelled_later', 'promise_unknown', 'assumed_power', 'mixed_basis', 'promise_broken')
-),
-
-registered as (
-    select
-        ends.quarter_end,
-        pairs.workload_key,
-        pairs.kpi,
-        pairs.factor_view,
-        count(*) as pair_count
-    from ends
-    inner join {{ ref('int_comparison_pairs') }} as pairs on pairs.settled_at < cast(ends.quarter_end as timestamp)
-    where pairs.setting = '' and pairs.use = 'decides'
-    group by ends.quarter_end, pairs.workload_key, pairs.kpi, pairs.factor_view
-),
-
--- what was the same over all clusters is part of the claim, and the sentence names it
-attributes as (
-    {%- for kind in kinds %}{% for family in ['trainium', 'tpu'] %}
-    select distinct
-        ends.quarter_end, pairs.workload_key, pairs.kpi, pairs.factor_view, pairs.basis_class,
-        '{{ kind }}' as kind,
-        '{{ family }}' as family,
-        pairs.{{ family }}_{{ kind }} as name
-    from ends
-    inner join {{ ref('int_comparison_settled_pairs') }} as pairs on ends.quarter_end >= pairs.closed_on
-    {{ 'union all' if not loop.last }}
-    {%- endfor %}{{ 'union all' if not loop.last }}{% endfor %}
-),
-
-sides_named as (
-    select
-        quarter_end, workload_key, kpi, factor_view, basis_class, kind,
-        {%- for family in ['trainium', 'tpu'] %}
-        {{ in_one_text("case when family = '" ~ family ~ "' then name end") }} as {{ family }}_names{{ ',' if not loop.last }}
-        {%- endfor %}
-    from attributes
-    group by quarter_end, workload_key, kpi, factor_view, basis_class, kind
-),
-
-named as (
-    select
-        quarter_end, workload_key, kpi, factor_view, basis_class
-        {%- for kind in kinds %},
-        max(case when kind = '{{ kind }}' then trainium_names || ' / ' || tpu_names end) as {{ kind }}_names
-        {%- endfor %}
-    from sides_named
-    group by quarter_end, workload_key, kpi, factor_view, basis_class
-),
-
-times as (
-    select
-        ends.quarter_end, pairs.workload_key, pairs.kpi, pairs.factor_view, pairs.basis_class,
-        bool_or(pairs.evidence_of_time = 'file_time') as is_time_of_files
-    from ends
-    inner join {{ ref('int_comparison_settled_pairs') }} as pairs on ends.quarter_end >= pairs.closed_on
-    group by ends.quarter_end, pairs.workload_key, pairs.kpi, pairs.factor_view, pairs.basis_class
-),
-
-strata as (
-    select
-        quarter_end, workload_key, kpi, factor_view, basis_class,
-        {{ in_one_text('stratum_kind') }} as different_strata
-    from {{ ref('int_comparison_strata_tests') }}
-    where is_different
-    group by quarter_end, workload_key, kpi, factor_view, basis_class
-),
-
 joined as (
     select
         medians.*,
@@ -279,18 +110,18 @@ joined as (
         coalesce(decisions.is_equivalent, false) as is_equivalent,
         coalesce(decisions.is_power_assumed, false) as is_power_assumed,
         coalesce(decisions.is_short_of_figures, false) as is_short_of_figures,
-        strata.different_strata,
-        coalesce(named.team_names, 'unknown') as team_names,
-        coalesce(named.software_names, 'unknown') as software_names,
-        coalesce(named.region_names, 'unknown') as region_names,
-        coalesce(named.purchase_names, 'unknown') as purchase_names,
-        coalesce(named.accelerator_names, 'unknown') as accelerator_names,
-        coalesce(times.is_time_of_files, false) as is_time_of_files,
-        coalesce(registered.pair_count, 0) as registered_count,
+        scope.different_strata,
+        coalesce(scope.team_names, 'unknown') as team_names,
+        coalesce(scope.software_names, 'unknown') as software_names,
+        coalesce(scope.region_names, 'unknown') as region_names,
+        coalesce(scope.purchase_names, 'unknown') as purchase_names,
+        coalesce(scope.accelerator_names, 'unknown') as accelerator_names,
+        coalesce(scope.is_time_of_files, false) as is_time_of_files,
+        coalesce(set_aside.deciding_count, 0) as registered_count,
         coalesce(set_aside.set_aside_count, 0) as set_aside_count,
         set_aside.set_aside_because,
         coalesce(set_aside.is_in_two_currencies, false) as is_in_two_currencies,
-        main_reasons.use_reason as main_reason,
+        set_aside.main_reason,
         shares.trainium_share,
         shares.tpu_share,
         -- with both sides' shares the other one would be ahead; an unknown share could be anything up to 1
@@ -307,30 +138,25 @@ joined as (
             )
         end as is_withheld
     from medians
-    left join window_intervals as windows using ({{ compared }})
+    left join {{ ref('int_comparison_window_figures') }} as windows using ({{ compared }})
     left join {{ ref('int_comparison_decisions') }} as decisions
         on
             medians.window_end = decisions.quarter_end and medians.workload_key = decisions.workload_key
             and medians.kpi = decisions.kpi and medians.factor_view = decisions.factor_view
-    {%- for name in ['named', 'times', 'strata'] %}
-    left join {{ name }}
+    left join {{ ref('int_comparison_scope') }} as scope
         on
-            decisions.quarter_end = {{ name }}.quarter_end and decisions.workload_key = {{ name }}.workload_key
-            and decisions.kpi = {{ name }}.kpi and decisions.factor_view = {{ name }}.factor_view
-            and decisions.basis_class = {{ name }}.basis_class
-    {%- endfor %}
+            decisions.quarter_end = scope.quarter_end and decisions.workload_key = scope.workload_key
+            and decisions.kpi = scope.kpi and decisions.factor_view = scope.factor_view
+            and decisions.basis_class = scope.basis_class
     left join {{ ref('int_comparison_shares') }} as shares
         on
             decisions.quarter_end = shares.quarter_end and decisions.workload_key = shares.workload_key
             and decisions.kpi = shares.kpi and decisions.factor_view = shares.factor_view
             and decisions.basis_class = shares.basis_class
-    {%- for name in ['registered', 'set_aside', 'main_reasons'] %}
-    left join {{ name }}
+    left join {{ ref('int_comparison_set_aside') }} as set_aside
         on
-            medians.window_end = {{ name }}.quarter_end and medians.workload_key = {{ name }}.workload_key
-            and medians.kpi = {{ name }}.kpi and medians.factor_view = {{ name }}.factor_view
-            {{ 'and main_reasons.place = 1' if name == 'main_reasons' }}
-    {%- endfor %}
+            medians.window_end = set_aside.quarter_end and medians.workload_key = set_aside.workload_key
+            and medians.kpi = set_aside.kpi and medians.factor_view = set_aside.factor_view
 ),
 
 -- the first that applies
@@ -385,26 +211,6 @@ decided as (
     from reasoned
 ),
 
--- the row of the plan's table with the greatest effect not above that of the clusters
-plans as (
-    select
-        joined.window_start,
-        joined.window_end,
-        joined.workload_key,
-        joined.kpi,
-        joined.factor_view,
-        plan.clusters_needed,
-        plan.power as plan_power,
-        row_number() over (
-            partition by joined.window_start, joined.window_end, joined.workload_key, joined.kpi, joined.factor_view
-            order by plan.effect_over_spread desc
-        ) as place
-    from joined
-    inner join {{ ref('dim_comparison_plan_power') }} as plan
-        on plan.power = 0.8 and abs(joined.mean) >= cast(plan.effect_over_spread as double) * joined.spread
-    where joined.cluster_count >= 3
-),
-
 -- of strata that differ the one that lacks the fewest clusters
 strata_in_turn as (
     select
@@ -431,11 +237,10 @@ shown_interval as (
         case when is_from_earlier then claim_m else m end as shown_m,
         case when is_from_earlier then claim_k else k end as shown_k
     from decided
-    left join plans
+    left join {{ ref('int_comparison_needs') }} as plans
         on
-            decided.window_start = plans.window_start and decided.window_end = plans.window_end
-            and decided.workload_key = plans.workload_key and decided.kpi = plans.kpi and decided.factor_view = plans.factor_view
-            and plans.place = 1
+            decided.window_end = plans.quarter_end and decided.workload_key = plans.workload_key
+            and decided.kpi = plans.kpi and decided.factor_view = plans.factor_view
     left join strata_in_turn
         on
             decided.window_end = strata_in_turn.window_end and decided.workload_key = strata_in_turn.workload_key
