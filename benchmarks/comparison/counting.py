@@ -9,9 +9,9 @@ from math import sqrt
 import duckdb
 import polars as pl
 
-from benchmarks.comparison.worlds import TO_TARGET, World, drawn
+from benchmarks.comparison.worlds import QUARTERS, START, TO_TARGET, World, drawn
 
-PAIRS = "int_comparison_pairs"
+GIVEN = ("int_report_windows", *(f"int_comparison_{name}" for name in ("pairs", "members", "figures", "shares", "strata_tests")))
 PART = 500  # reports that are decided in one database
 ALLOWED = 0.02
 AFTER = (4, 8, 12)
@@ -52,7 +52,7 @@ def counted(world: World, decide: Decide, seed: int, reports: int | None = None)
     """The reports of a world, decided in parts."""
     pairs, size = drawn(world, seed), reports or world.reports
     parts = (pairs.filter(pl.col("world").is_between(at, min(at + PART, size) - 1)) for at in range(0, size, PART))
-    claims = pl.concat(list(_claims(world, parts, decide)))
+    claims = pl.concat(list(_claims(parts, decide)))
     is_true = (pl.col("workload") < world.differ) & (pl.col("verdict") == ("tpu" if world.true_ratio < 1 else "trainium"))
     by = {after: claims.filter(pl.col("quarters") <= after) for after in AFTER}
     false = tuple(one.filter(~is_true)["world"].n_unique() / size for one in by.values())
@@ -61,10 +61,30 @@ def counted(world: World, decide: Decide, seed: int, reports: int | None = None)
     return Counted(world, false, found)
 
 
-def _claims(world: World, parts: Iterator[pl.DataFrame], decide: Decide) -> Iterator[pl.DataFrame]:
+def _claims(parts: Iterator[pl.DataFrame], decide: Decide) -> Iterator[pl.DataFrame]:
     for part in parts:
-        with decide({PAIRS: part}) as connection:
+        with decide(tables(part)) as connection:
             yield connection.execute(CLAIMS).pl()
+
+
+def tables(pairs: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """The pairs, and what a verdict asks beside them: windows of a year, a run of each side, and no cost that no run carries."""
+    ends = pl.select(window_end=pl.date_range(START, START.replace(START.year + QUARTERS // 4), "1q", closed="right"))
+    windows = ends.with_columns(window_start=pl.col("window_end").dt.offset_by("-1y"))
+    reports, rows = pairs.select("world").unique(), pairs.select("world", "workload_key", "kpi", "factor_view").unique()
+    of_sides = pl.DataFrame({"accelerator_family": ["trainium", "tpu"]})
+    runs = rows.join(of_sides, how="cross").with_columns(training_run_id=pl.concat_str("workload_key", "accelerator_family"))
+    members = runs.join(windows, how="cross").drop("kpi", "factor_view")
+    shares = [pl.lit(0.0).alias(f"{side}_{name}") for side in ("trainium", "tpu") for name in ("share", "least_share")]
+    found = (
+        reports.join(windows, how="cross"),
+        pairs,
+        members.with_columns(is_in_window=True, is_in_pair=True),
+        runs.select("world", "training_run_id", "kpi", "factor_view", setting=pl.lit(""), unit=pl.lit("USD"), value=pl.lit(1.0)),
+        rows.join(ends.rename({"window_end": "quarter_end"}), how="cross").with_columns(*shares, basis_class=pl.lit("")),
+        rows.clear(),  # every pair is of the same stratum, and the test takes as long as all the rest
+    )
+    return dict(zip(GIVEN, found, strict=True))
 
 
 def table(rows: Sequence[Counted]) -> str:

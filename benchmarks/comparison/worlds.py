@@ -44,7 +44,7 @@ class World:
     restarts: float = 0.0  # of the launches on TPU that cost up to eleven times as much
     chosen_late: float = 0.0  # of the pairs that get their key after the costs are known, if TPU's is the lower one
     kpi: str = TO_TARGET
-    reports: int = 4000
+    reports: int = 1000
 
 
 def drawn(world: World, seed: int) -> pl.DataFrame:
@@ -155,6 +155,7 @@ def _as_pairs(frame: pl.DataFrame, world: World) -> pl.DataFrame:
         tpu_run_count=pl.col("tpu_launches"),
         log_ratio=(pl.col("tpu_total") / pl.col("trainium_total")).log(),
         cluster_start=pl.when(day >= second).then(second).otherwise(quarter),
+        cluster_end=pl.when(day >= second).then(quarter.dt.offset_by("1q")).otherwise(second),
         closed_on=quarter.dt.offset_by("1q"),
         registered_by=pl.when(registered).then(pl.lit("plan")).otherwise(pl.lit("none")),
         evidence_of_time=pl.when(registered).then(pl.lit("object_store")),
@@ -176,7 +177,7 @@ EVERY = (
     World("Student's t with three degrees of freedom", noise="t3"),
     World("a third of the launches on TPU fails and is launched again", failing=1 / 3),
     World("half of the pairs gets its key later, where TPU cost less", chosen_late=0.5, per_quarter=10),
-    World("ten workloads", workloads=10, reports=1000),
+    World("ten workloads", workloads=10, reports=500),
     World("restarts of up to eleven times in 5 % of the launches on TPU", is_covered=False, restarts=0.05),
     World("lognormal logarithms", is_covered=False, noise="lognormal", kpi=PER_EXAFLOP),
     *(
@@ -184,7 +185,7 @@ EVERY = (
         for spread in (0.15, 0.25)
     ),
     World("two pairs a quarter at a true 0.8", None, per_quarter=2, true_ratio=0.8, differ=1),
-    World("twenty pairs a quarter at a true 0.9", None, per_quarter=20, true_ratio=0.9, differ=1, reports=2000),
+    World("twenty pairs a quarter at a true 0.9", None, per_quarter=20, true_ratio=0.9, differ=1, reports=500),
     World(
         "a true 0.5 with restarts, forty pairs a quarter",
         None,
@@ -194,5 +195,5 @@ EVERY = (
         restarts=0.05,
         reports=1000,
     ),
-    World("ten workloads, five of them at a true 0.8", None, workloads=10, differ=5, true_ratio=0.8, reports=1000),
+    World("ten workloads, five of them at a true 0.8", None, workloads=10, differ=5, true_ratio=0.8, reports=500),
 )

@@ -117,7 +117,8 @@ def surroundings(template: Path, drawn: Drawn) -> World:
         normals = connection.execute("select * from seeds.standard_normals order by draw").pl()
         t = dict(connection.execute("select degrees_of_freedom, t_1 from marts.dim_t_quantiles").fetchall())
         rows = connection.execute(
-            "select term, basis_class, is_shared, accelerator_type, low_factor, high_factor from marts.dim_power_terms order by place"
+            "select term, basis_class, is_shared, accelerator_type, low_factor, high_factor from marts.dim_power_terms"
+            " order by place"
         ).fetchall()
     columns = [name for name, kind in normals.schema.items() if kind == pl.Float64]
     terms = {
