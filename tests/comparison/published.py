@@ -31,9 +31,15 @@ def make_template(folder: Path) -> None:
 
 
 class Models:
-    """The statements that lead from given tables to wanted ones, to be run on one set of invented rows after another."""
+    """The statements that lead from given tables to wanted ones, to be run on one set of invented rows after another.
 
-    def __init__(self, template: Path, given: Sequence[str], wanted: Sequence[str]) -> None:
+    `kept` has, of a table, the condition of the rows that are kept of what the model makes.
+    """
+
+    def __init__(
+        self, template: Path, given: Sequence[str], wanted: Sequence[str], kept: Mapping[str, str] | None = None
+    ) -> None:
+        self.kept = kept or {}
         makers = {one.name: one for one in statements(template) if not one.is_test}
         by_relation = {one.relation: one for one in makers.values()}
         self.given = [makers[name] for name in given]
@@ -76,7 +82,9 @@ class Models:
             connection.execute(f"insert into {one.relation} by name from frame")
         known = {one.name for one in self.given}
         for one in self.run:
-            connection.execute(f"create table {one.relation} as ({side_by_side(one.sql, known)})" if worlds else one.whole())
+            text = side_by_side(one.sql, known) if worlds else one.sql
+            condition = self.kept.get(one.name, "true")
+            connection.execute(f"create table {one.relation} as select * from ({text}) as made where {condition}")
             known.add(one.name)
         return connection
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from benchmarks.comparison.counting import GIVEN, counted, tables
+from benchmarks.comparison.counting import GIVEN, KEPT, counted, tables
 from benchmarks.comparison.worlds import EVERY, World, drawn
 from tests.comparison.published import Models
 from tests.nightly import seed
@@ -22,7 +22,7 @@ FOUND = next(world for world in EVERY if world.is_covered is None)
 
 @pytest.fixture(scope="module")
 def models(template: Path) -> Models:
-    return Models(template, GIVEN, ["rpt_trainium_vs_tpu"])
+    return Models(template, GIVEN, ["rpt_trainium_vs_tpu"], KEPT)
 
 
 @pytest.mark.parametrize("relation", [VERDICTS, DECISIONS])

@@ -195,7 +195,7 @@ def verdict(row: Row, world: World) -> tuple[str, str]:
         return "descriptive", VIEW
     if not any(_has_figure(pair, "trainium") and _has_figure(pair, "tpu") for pair in row.known):
         return "not_comparable", "unpaired" if has_both else "no_data"
-    if not any([look.pairs, row.other and row.other.pairs]) and not _is_open(row):
+    if all(pair["use"] != "decides" for pair in row.known):
         reason = max(REASONS, key=lambda one: (row.others[one], -list(REASONS).index(one)))
         return REASONS[reason], reason
     if look.n == 0:
@@ -224,10 +224,6 @@ def verdict(row: Row, world: World) -> tuple[str, str]:
 def _has_figure(pair: Pair, side: str) -> bool:
     """A side that reached nothing has a cost."""
     return pair[f"{side}_value"] is not None or (pair["kpi"] in PRIMARY and pair[f"{side}_total"] is not None)
-
-
-def _is_open(row: Row) -> bool:
-    return row.look.unreached is not None
 
 
 def is_equivalent(row: Row, world: World) -> bool:
