@@ -14,8 +14,7 @@ pytestmark = pytest.mark.slow
 EVERY_PAIR = ("BLOCKWISE_NL_JOIN", "NESTED_LOOP_JOIN")
 FEW_ROWS = {
     "int_measured_run_energy",  # an organisation's own meter readings, which people write into a file: few
-    "int_comparison_members",  # windows of a comparison beside its runs: one window a quarter
-    "int_comparison_window_pairs",  # likewise beside its pairs
+    "int_comparison_window_pairs",  # windows of a comparison beside its pairs: one window a quarter
     "int_runs_to_target",  # the one window that is asked about
     "int_metered_power",  # four spacings of points
     "int_implausible_power",  # the months of a build beside what schedulers counted of jobs

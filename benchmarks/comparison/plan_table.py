@@ -16,8 +16,11 @@ import argparse
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 SEED = Path(__file__).resolve().parents[2] / "dbt" / "seeds" / "comparison_plan_power.csv"
 G, NEEDED, LEAST, MOST, LOOK = 1.0, 50.0, 6, 80, 2  # clusters are half quarters: 80 are ten years
@@ -28,22 +31,25 @@ HEADER = "effect_over_spread,power,clusters_needed,source,source_date,confidence
 SOURCE = f'"own simulation: benchmarks/comparison/plan_table.py, {WORLDS} worlds, random number {NUMBER}"'
 
 
-def ln_e(n: np.ndarray, mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
+def ln_e(n: Floats, mean: Floats, variance: Floats) -> Floats:
     """The logarithm of the e value of n clusters of this mean and variance (of n - 1)."""
-    t2, v = n * mean**2 / variance, n - 1
-    return -0.5 * np.log1p(n * G) + n / 2 * (np.log1p(t2 / v) - np.log1p(t2 / (v * (1 + n * G))))
+    v: Floats = n - 1
+    t2 = n * mean**2 / variance
+    found: Floats = -0.5 * np.log1p(n * G) + n / 2 * (np.log1p(t2 / v) - np.log1p(t2 / (v * (1 + n * G))))
+    return found
 
 
-def claimed_by(effect: float, noise: np.ndarray) -> np.ndarray:
+def claimed_by(effect: float, noise: Floats) -> Floats:
     """For each look the share of worlds in which it or an earlier one claims a difference."""
     looks = np.arange(LEAST, MOST + 1, LOOK)
     sums, squares = np.cumsum(noise, axis=1)[:, looks - 1], np.cumsum(noise**2, axis=1)[:, looks - 1]
     variance = (squares - sums**2 / looks) / (looks - 1)
-    is_claimed = ln_e(looks, sums / looks + effect, variance) >= np.log(NEEDED)
-    return np.logical_or.accumulate(is_claimed, axis=1).mean(axis=0)
+    is_claimed = ln_e(looks.astype(np.float64), sums / looks + effect, variance) >= np.log(NEEDED)
+    shares: Floats = np.logical_or.accumulate(is_claimed, axis=1).mean(axis=0)
+    return shares
 
 
-def clusters_needed(shares: np.ndarray, power: float) -> int | None:
+def clusters_needed(shares: Floats, power: float) -> int | None:
     """The first look with enough power."""
     enough = np.flatnonzero(shares >= power)
     return LEAST + LOOK * int(enough[0]) if enough.size else None

@@ -208,14 +208,14 @@ def _to_target(metric: str, direction: str, value: str) -> Row:
 
 
 def _location(settings: Settings) -> str:
-    sources = [source for source in settings.sources if source.kind == "user_inputs"]
+    sources = [source for source in settings.sources if source.facts.registers == ENDING]
     if len(sources) == 1 and not (sources[0].role_arn or sources[0].impersonate or sources[0].endpoint_url):
         return sources[0].location
-    what = (
-        "no source has" if not sources else f"{len(sources)} sources have" if len(sources) > 1 else "a role reaches the source of"
-    )
-    remedy = f"Give --out FILE{ENDING} and copy the file there, before the first run of the plan starts."
-    raise UsageError(f"{what} kind user_inputs, so where the plan goes is not known", remedy=remedy)
+    names = ", ".join(source.name for source in sources)
+    what = f"where the plan goes is not known: it may be {names}" if sources[1:] else "no source of plans is configured"
+    if len(sources) == 1:
+        what = f"source {names} is reached by a role or an endpoint of its own, which this command does not write by"
+    raise UsageError(what, remedy=f"Give --out FILE{ENDING}, and copy the file there before the first run of the plan starts.")
 
 
 def _write_new(path: Path, data: bytes) -> str:

@@ -16,7 +16,7 @@ def plan(
     power: Annotated[
         str, typer.Option("--power", metavar="SHARE", help="How probably it is to be found: 50%, 80% or 90%.")
     ] = "80%",
-    register: Annotated[bool, typer.Option("--register", help="Write the plan where the source user_inputs finds it.")] = False,
+    register: Annotated[bool, typer.Option("--register", help="Write the plan where its source finds it.")] = False,
     pair_key: Annotated[
         str, typer.Option("--pair-key", metavar="PATTERN", help="Pairs of the plan; * at the end is any text.")
     ] = "*",

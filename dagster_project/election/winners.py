@@ -84,7 +84,7 @@ class Elected:
     @property
     def is_registration(self) -> bool:
         """Whether it registers pairs of a comparison, so that its time counts."""
-        return self.source.facts.is_registration(self.generation.objects[0].key)
+        return registers(self.source, self.generation)
 
     def version(self, payer: str) -> str:
         """Carbon: the model version of a payer's rows."""
@@ -201,6 +201,11 @@ def newest_of(landed: SourceLanding, view: View) -> Iterator[Generation]:
         yield from map(winner_of, exports.values())
 
 
+def registers(source: SourceSettings, generation: Generation) -> bool:
+    """Whether a generation is a file that registers pairs of a comparison."""
+    return any(source.facts.is_registration(landed.key) for landed in generation.objects)
+
+
 def winner_of(generations: Iterable[Generation]) -> Generation:
     """The generation that counts among those of one partition.
 
@@ -221,7 +226,7 @@ def _winner(
     """The generation of one export that counts, and those that are refused or held back: the one before each is asked."""
     passed_over: list[RefusalRecord] = []
     while candidates:
-        if source.facts.is_registration(candidates[0].objects[0].key):
+        if registers(source, candidates[0]):
             winner = min(candidates, key=lambda generation: generation.order)
         else:
             winner = winner_of(candidates)

@@ -68,7 +68,8 @@ def test_what_is_recorded_is_read_by_the_products_own_connectors(node: Node, tmp
 def test_a_run_of_a_pair_is_registered_once_when_it_starts_and_never_written_again(node: Node, tmp_path: Path) -> None:
     given = ["workload_key=llama-8b", "pair_key=seed-7", "target_metric=loss", "target_direction=below", "target_value=2.1"]
     options = [text for field in given for text in ("--record", field)]
-    is_there = "for _ in $(seq 200); do ls $OUT/runs/*/*/*.registered.json && break; sleep 0.05; done"  # delivered while the job still runs
+    # delivered while the job still runs
+    is_there = "for _ in $(seq 200); do ls $OUT/runs/*/*/*.registered.json && break; sleep 0.05; done"
     later = """echo '{"pair_key": "seed-8", "final_value": 2.0}' > "$TRAINLEDGER_RECORD_FILE" """
     assert node.record(*options, "--", "sh", "-c", f"{is_there}; {later}", OUT=str(node.out)).returncode == 0
     assert node.waiting() == []

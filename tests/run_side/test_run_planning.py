@@ -103,7 +103,7 @@ def test_fewer_clusters_take_the_spread_of_pairs_and_below_three_pairs_nothing_i
     assert "not known: a spread needs three pairs" in text and "2027-07-01 at the earliest" in text
 
 
-def test_a_difference_that_ten_years_do_not_find_is_said_to_be_too_small(tmp_path: Path) -> None:
+def test_a_difference_that_ten_years_do_not_find_is_too_small(tmp_path: Path) -> None:
     settings = publication(tmp_path, [[0.5], [1.0], [2.0]])
     found, text = answer(settings)
     assert found["clusters_needed"] is None
@@ -125,7 +125,7 @@ def test_clusters_are_half_quarters_and_close_with_their_quarter() -> None:
         date(2026, 2, 16),
         date(2026, 11, 16),
     ]
-    assert closed_on(date(2026, 1, 5), 6) == date(2026, 10, 1)  # nobody decides before three quarters
+    assert closed_on(date(2026, 1, 5), 6) == date(2026, 10, 1)  # three quarters at least
     assert closed_on(date(2026, 3, 5), 6) == date(2027, 1, 1)  # half of the first is over
     assert closed_on(date(2026, 12, 5), 1) == closed_on(date(2026, 12, 5), -2) == date(2027, 1, 1)
 
@@ -151,6 +151,27 @@ def test_a_plan_is_written_once_and_read_by_its_source(tmp_path: Path) -> None:
     assert len(list((tmp_path / "inputs").iterdir())) == 2
 
 
+def test_a_plan_in_a_bucket_takes_no_name_that_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    objects: dict[str, bytes] = {}
+
+    class InMemory:
+        def __init__(self, location: str) -> None:
+            self.uri_of = f"{location}/{{}}".format
+
+        def put_new(self, key: str, data: bytes) -> bool:
+            return objects.setdefault(key, data) is data
+
+    monkeypatch.setattr("dagster_project.commands.planning.open_bucket", InMemory)
+    settings = publication(tmp_path, [])
+    settings.path.write_text(settings.path.read_text().replace("./inputs", "s3://bucket/inputs/"))
+    asked = asked_of("w", "10%", "80%")
+    where = register(load_settings(settings.path), asked, rule(tokens=5), None, None)
+    [(key, data)] = objects.items()
+    assert where == f"s3://bucket/inputs/{key}" and b"w,seed-*,2026-10-10,12,fixed_work,,,,5," in data
+    with pytest.raises(UsageError, match="a plan is never written again"):
+        register(load_settings(settings.path), asked, rule(tokens=5), None, None)
+
+
 def test_the_promise_is_the_runs_where_they_state_one_and_asked_for_where_they_do_not(tmp_path: Path) -> None:
     def written(name: str, given: Rule, **run: Any) -> dict[str, Any]:
         settings = publication(tmp_path / name, [], **run)
@@ -165,6 +186,27 @@ def test_the_promise_is_the_runs_where_they_state_one_and_asked_for_where_they_d
         written("neither", rule())
     with pytest.raises(UsageError, match="Give --pairs N"):
         written("number", rule(pairs=None), **target)
+
+
+@pytest.mark.parametrize(
+    ("sources", "what"),
+    [
+        ("{name: a, kind: fx_rates, location: ./fx}", "no source of plans is configured"),
+        ("{name: a, kind: user_inputs, location: ./a}, {name: b, kind: user_inputs, location: ./b}", "it may be a, b"),
+        ("{name: a, kind: user_inputs, location: 's3://bucket/in', endpoint_url: 'https://e'}", "source a is reached by a role"),
+        ("{name: a, kind: user_inputs, location: ./figures.csv}", "is one file"),
+    ],
+)
+def test_where_a_plan_goes_is_never_guessed(tmp_path: Path, sources: str, what: str) -> None:
+    settings = publication(tmp_path, [])
+    settings.path.write_text(f"organisation: {{name: A, reporting_currency: USD}}\nhome: ./home\nsources: [{sources}]\n")
+    asked = asked_of("w", "10%", "80%")
+    with pytest.raises(UsageError, match=what):
+        register(load_settings(settings.path), asked, rule(tokens=5), None, None)
+    out = tmp_path / "w.plan.csv"
+    assert register(load_settings(settings.path), asked, rule(tokens=5), out, None) == str(out)
+    with pytest.raises(UsageError, match=r"End it in \.plan\.csv"):
+        register(load_settings(settings.path), asked, rule(tokens=5), tmp_path / "w.csv", None)
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,8 @@ with launches as (
     where runs.accelerator_family in ('trainium', 'tpu') and runs.workload_key is not null
 ),
 
--- what the record does not state of the target, the plan may; which of the two promises it is the plan decides, else whether there is a target
+-- what the record does not state of the target, the plan may; which of the two promises it is the plan decides, else whether
+-- there is a target
 promised as (
     select
         *,
@@ -121,7 +122,8 @@ ranked_currencies as (
     from currencies
 ),
 
--- of a workload that was billed in several currencies: the reporting currency where fx_rates has a rate for each of its months, else that of most runs
+-- of a workload that was billed in several currencies: the reporting currency where fx_rates has a rate for each of its months,
+-- else that of most runs
 workload_units as (
     select
         ranked_currencies.workload_key,

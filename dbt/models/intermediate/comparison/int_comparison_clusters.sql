@@ -1,6 +1,11 @@
 {%- set series = 'workload_key, kpi, factor_view, basis_class, stratum_kind, stratum' %}
+{%- set begun_series = 'begun.' ~ series | replace(', ', ', begun.') %}
+{%- set same_series = [] %}
+{%- for name in series.split(', ') %}{% do same_series.append('begun.' ~ name ~ ' = earlier.' ~ name) %}{% endfor %}
+{%- set same_series = same_series | join(' and ') %}
 {%- set strata = {
-    '': none, 'team': 'team', 'accelerator': 'accelerator_type', 'region': 'region_id', 'software': 'software', 'purchase': 'purchase'
+    '': none, 'team': 'team', 'accelerator': 'accelerator_type', 'region': 'region_id', 'software': 'software',
+    'purchase': 'purchase'
 } %}
 
 with pairs as (
@@ -20,7 +25,7 @@ members as (
         factor_view,
         coalesce(basis_class, '') as basis_class,
         '{{ kind }}' as stratum_kind,
-        {% if name %}'Trainium: ' || trainium_{{ name }} || '; TPU: ' || tpu_{{ name }}{% else %}''{% endif %} as stratum,
+        {{ "'Trainium: ' || trainium_" ~ name ~ " || '; TPU: ' || tpu_" ~ name if name else "''" }} as stratum,
         cluster_start,
         cluster_end,
         is_primary,
@@ -28,7 +33,8 @@ members as (
         {%- for family in ['trainium', 'tpu'] %},
         case when is_primary then {{ family }}_reached else 1 end as {{ family }}_reached,
         case
-            when is_primary then {{ double_to_decimal(family ~ '_total', 12) }} else {{ double_to_decimal(family ~ '_value', 12) }}
+            when is_primary then {{ double_to_decimal(family ~ '_total', 12) }}
+            else {{ double_to_decimal(family ~ '_value', 12) }}
         end as {{ family }}_cost
         {%- endfor %}
     from pairs
@@ -40,7 +46,7 @@ members as (
 waiting as (
     select distinct workload_key, cluster_start
     from {{ ref('int_comparison_promises') }}
-    where is_registered and is_running and promise <> 'broken' and cluster_start is not null
+    where is_registered and is_running and promise in ('to_target', 'fixed_work') and cluster_start is not null
 ),
 
 half_quarters as (
@@ -81,34 +87,37 @@ reaching as (
 ),
 
 -- after one that is whole by itself another begins; those between are followed, eight in a row
+begun as (
+    select
+        *,
+        coalesce(lag(is_whole) over (partition by {{ series }} order by n), true) as is_begin
+    from reaching
+),
+
 begins_0 as (
-    select {{ series }}, n, next from (
-        select
-            *,
-            coalesce(lag(is_whole) over (partition by {{ series }} order by n), true) as is_begin
-        from reaching
-    ) as lagged
+    select {{ series }}, n, next from begun
     where is_begin
 ),
 {% for step in range(1, 9) %}
 begins_{{ step }} as (
     select {{ series }}, n, next from begins_{{ step - 1 }}
     union
-    select {{ series }}, reaching.n, reaching.next
-    from reaching
-    inner join (select {{ series }}, next as n from begins_{{ step - 1 }}) as earlier using ({{ series }}, n)
+    select {{ begun_series }}, begun.n, begun.next
+    from begun
+    inner join begins_{{ step - 1 }} as earlier
+        on begun.n = earlier.next and {{ same_series }}
 ),
 {% endfor %}
 joined as (
     select
-        reaching.*,
+        begun.*,
         sum(case when begins.n is not null then 1 else 0 end) over (
-            partition by {{ series }} order by reaching.n rows between unbounded preceding and current row
+            partition by {{ begun_series }} order by begun.n rows between unbounded preceding and current row
         ) as place,
         waiting.workload_key is not null as is_waiting
-    from reaching
-    left join (select {{ series }}, n from begins_8) as begins using ({{ series }}, n)
-    left join waiting using (workload_key, cluster_start)
+    from begun
+    left join begins_8 as begins on begun.n = begins.n and {{ same_series | replace('earlier.', 'begins.') }}
+    left join waiting on begun.workload_key = waiting.workload_key and begun.cluster_start = waiting.cluster_start
 ),
 
 grouped as (

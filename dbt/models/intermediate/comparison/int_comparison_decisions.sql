@@ -93,8 +93,8 @@ unreached as (
     from by_class
     inner join {{ ref('int_comparison_clusters') }} as clusters
         on
-            by_class.workload_key = clusters.workload_key and by_class.kpi = clusters.kpi and by_class.factor_view = clusters.factor_view
-            and by_class.basis_class = clusters.basis_class
+            by_class.workload_key = clusters.workload_key and by_class.kpi = clusters.kpi
+            and by_class.factor_view = clusters.factor_view and by_class.basis_class = clusters.basis_class
     -- the last one, or one that at that time was the last and has been joined to a later one since
     where
         by_class.place = 1 and clusters.stratum_kind = '' and (
@@ -218,35 +218,44 @@ half_widths as (
         ) }} as other_half_width,
         case
             when recent_count >= 6
-                and recent_log_e >= cast(log_e_needed_unskewed + case when recent_is_skewed then {{ ln_8 }} else 0 end as decimal(18, 9))
+                and recent_log_e >= log_e_needed_unskewed + case when recent_is_skewed then {{ ln_8 }} else 0 end
                 then sign(recent_least_mean)
             else 0e0
         end as recent_direction
     from needed
 ),
 
-intervals as (
+measured as (
     select
         half_widths.*,
-        settings.least_difference,
-        ln(1e0 + settings.least_difference) as log_least_difference,
+        ln(1e0 + settings.least_difference) as log_least_difference
+    from half_widths
+    cross join least_differences as settings
+),
+
+intervals as (
+    select
+        *,
         -- endless where one of them is
         case
             when not is_short_of_figures then least_mean - half_width
             when highest_half_width is not null and lowest_half_width is not null
-                then least(least_mean - half_width, highest_least_mean - highest_half_width, lowest_least_mean - lowest_half_width)
+                then least(
+                    least_mean - half_width, highest_least_mean - highest_half_width, lowest_least_mean - lowest_half_width
+                )
         end as decided_log_low,
         case
             when not is_short_of_figures then greatest_mean + half_width
             when highest_half_width is not null and lowest_half_width is not null
                 then greatest(
-                    greatest_mean + half_width, highest_greatest_mean + highest_half_width, lowest_greatest_mean + lowest_half_width
+                    greatest_mean + half_width,
+                    highest_greatest_mean + highest_half_width,
+                    lowest_greatest_mean + lowest_half_width
                 )
         end as decided_log_high,
         other_least_mean - other_half_width as other_log_low,
         other_greatest_mean + other_half_width as other_log_high
-    from half_widths
-    cross join least_differences as settings
+    from measured
 ),
 
 -- a claim holds until the last four quarters are wholly on the other side: the newest claim, and when it was refuted
@@ -315,7 +324,7 @@ outcomes as (
         end as decides_itself,
         case
             when other_log_low >= -log_least_difference and other_log_high <= log_least_difference then 'equivalent'
-            when other_log_e >= cast(log_e_needed_unskewed + case when other_is_skewed then {{ ln_8 }} else 0 end as decimal(18, 9))
+            when other_log_e >= log_e_needed_unskewed + case when other_is_skewed then {{ ln_8 }} else 0 end
                 then case when other_least_mean > 0 then 'above' else 'below' end
         end as other_decides
     from held

@@ -54,7 +54,9 @@ moments as (
                     ~ ' / (cast(sum(trainium_cost) as double) / cast(sum(trainium_reached) as double))'
                 ) }} as double)
         end as total_log,
-        case when count(*) = count(log_total_without) then cast(sum(total_deviation * total_deviation) as double) end as total_squares
+        case
+            when count(*) = count(log_total_without) then cast(sum(total_deviation * total_deviation) as double)
+        end as total_squares
     from totals
     group by {{ look }}
 ),

@@ -1,5 +1,3 @@
-{%- set half_start = 'cast(quarter_start + interval 1 month + interval 15 day as date)' %}
-
 -- which promise: what a plan states, else to a target where any launch has one
 with launches as (
     select
@@ -98,7 +96,12 @@ times as (
 ),
 
 quarters as (
-    select *, cast(date_trunc('quarter', settled_at) as date) as quarter_start from times
+    select
+        *,
+        cast(date_trunc('quarter', settled_at) as date) as quarter_start,
+        cast(date_trunc('quarter', settled_at) + interval 1 month + interval 15 day as date) as half_start,
+        cast(date_trunc('quarter', settled_at) + interval 3 month as date) as quarter_end
+    from times
 )
 
 select
@@ -113,19 +116,22 @@ select
     judged.promise_broken_field,
     -- the primary figure of the pair: that of its promise, also where it is not kept
     case when judged.is_to_target then 'cost_per_run_to_target' else 'cost_per_run_of_fixed_work' end as primary_kpi,
-    registrations.registered_by,
+    coalesce(registrations.registered_by, 'none') as registered_by,
     registrations.evidence_of_time,
-    registrations.is_registered,
+    coalesce(registrations.is_registered, false) as is_registered,
     quarters.side_count,
     quarters.settled_at,
-    case when quarters.settled_at >= cast({{ half_start }} as timestamp) then {{ half_start }} else quarter_start end as cluster_start,
     case
-        when quarters.settled_at >= cast({{ half_start }} as timestamp) then cast(quarter_start + interval 3 month as date)
-        else {{ half_start }}
+        when quarters.settled_at >= cast(quarters.half_start as timestamp) then quarters.half_start
+        else quarters.quarter_start
+    end as cluster_start,
+    case
+        when quarters.settled_at >= cast(quarters.half_start as timestamp) then quarters.quarter_end
+        else quarters.half_start
     end as cluster_end,
-    cast(quarters.quarter_start + interval 3 month as date) as closed_on,
+    quarters.quarter_end as closed_on,
     quarters.is_running
 from judged
 inner join quarters on judged.workload_key = quarters.workload_key and judged.pair_key = quarters.pair_key
-inner join {{ ref('dim_comparison_registrations') }} as registrations
+left join {{ ref('dim_comparison_registrations') }} as registrations
     on judged.workload_key = registrations.workload_key and judged.pair_key = registrations.pair_key

@@ -1,5 +1,8 @@
 {%- set compared = 'workload_key, kpi, factor_view, basis_class' %}
-{%- set amounts = ['trainium_cost', 'tpu_cost', 'trainium_reached', 'tpu_reached'] %}
+{%- set types = {
+    'trainium_cost': 'decimal(38, 12)', 'tpu_cost': 'decimal(38, 12)', 'trainium_reached': 'bigint', 'tpu_reached': 'bigint'
+} %}
+{%- set amounts = types.keys() %}
 
 -- the ends of quarters: those of the report, and those at which something closed
 with looks as (
@@ -106,8 +109,9 @@ placed as (
     from supposed
     left join closed
         on
-            supposed.quarter_end = closed.quarter_end and supposed.workload_key = closed.workload_key and supposed.kpi = closed.kpi
-            and supposed.factor_view = closed.factor_view and supposed.basis_class = closed.basis_class and closed.stratum_kind = ''
+            supposed.quarter_end = closed.quarter_end and supposed.workload_key = closed.workload_key
+            and supposed.kpi = closed.kpi and supposed.factor_view = closed.factor_view
+            and supposed.basis_class = closed.basis_class and closed.stratum_kind = ''
             and supposed.cluster_start >= closed.cluster_start and supposed.cluster_start < closed.cluster_end
 ),
 
@@ -141,8 +145,9 @@ members as (
     from closed
     inner join variants
         on
-            closed.quarter_end = variants.quarter_end and closed.workload_key = variants.workload_key and closed.kpi = variants.kpi
-            and closed.factor_view = variants.factor_view and closed.basis_class = variants.basis_class
+            closed.quarter_end = variants.quarter_end and closed.workload_key = variants.workload_key
+            and closed.kpi = variants.kpi and closed.factor_view = variants.factor_view
+            and closed.basis_class = variants.basis_class
     where closed.stratum_kind = ''
 ),
 
@@ -167,16 +172,18 @@ at_extremes as (
 )
 
 select
-    'all' as series, quarter_end, {{ compared }}, stratum_kind, stratum, cluster_start, closed_on, pair_count, log_value,
+    'all' as series, quarter_end, {{ compared }}, stratum_kind, stratum, cluster_start, closed_on,
+    pair_count, log_value,
     {%- for amount in amounts %}
-    cast({{ amount }} as {{ 'decimal(38, 12)' if amount.endswith('cost') else 'bigint' }}) as {{ amount }}{{ ',' if not loop.last }}
+    cast({{ amount }} as {{ types[amount] }}) as {{ amount }}{{ ',' if not loop.last }}
     {%- endfor %}
 from closed
 union all
 select
-    'last_four' as series, quarter_end, {{ compared }}, stratum_kind, stratum, cluster_start, closed_on, pair_count, log_value,
+    'last_four' as series, quarter_end, {{ compared }}, stratum_kind, stratum, cluster_start, closed_on,
+    pair_count, log_value,
     {%- for amount in amounts %}
-    cast({{ amount }} as {{ 'decimal(38, 12)' if amount.endswith('cost') else 'bigint' }}) as {{ amount }}{{ ',' if not loop.last }}
+    cast({{ amount }} as {{ types[amount] }}) as {{ amount }}{{ ',' if not loop.last }}
     {%- endfor %}
 from closed
 where stratum_kind = '' and closed_on > quarter_end - interval 12 month
@@ -185,7 +192,7 @@ select
     series, quarter_end, {{ compared }}, '' as stratum_kind, '' as stratum, in_cluster as cluster_start, quarter_end as closed_on,
     pair_count, log_value,
     {%- for amount in amounts %}
-    cast({{ amount }} as {{ 'decimal(38, 12)' if amount.endswith('cost') else 'bigint' }}) as {{ amount }}{{ ',' if not loop.last }}
+    cast({{ amount }} as {{ types[amount] }}) as {{ amount }}{{ ',' if not loop.last }}
     {%- endfor %}
 from at_extremes
 where log_value is not null

@@ -58,7 +58,8 @@ select
     {{ row }},
     cast(sum(deciding_count) as bigint) as deciding_count,
     cast(sum(case when use_reason is not null then pair_count else 0 end) as bigint) as set_aside_count,
-    {{ in_one_text("case when use_reason is not null then use_reason || ' ' || cast(pair_count as string) end") }} as set_aside_because,
+    {{ in_one_text("case when use_reason is not null then use_reason || ' ' || cast(pair_count as string) end") }}
+        as set_aside_because,
     max(case when place = 1 and shown_count > 0 then use_reason end) as main_reason,
     bool_or(coalesce(use_reason = 'currency', false)) as is_in_two_currencies
 from ranked

@@ -104,7 +104,9 @@ normals as (
     select
         {{ look }},
         -- less of Trainium, as the ratio is TPU's over Trainium's
-        cast(sum(cast(case when family = 'tpu' then log_high - log_low else log_low - log_high end as decimal(18, 12))) as double) / 2e0 as middle,
+        cast(sum(
+            cast(case when family = 'tpu' then log_high - log_low else log_low - log_high end as decimal(18, 12))
+        ) as double) / 2e0 as middle,
         {%- for term in shared %}
         cast(sum(case when term = '{{ term }}' then
             cast(case when family = 'tpu' then log_high + log_low else -log_high - log_low end as decimal(18, 12)) else 0

@@ -32,7 +32,8 @@ sides as (
 
 attributes as (
     {%- for attribute in attributes %}
-    select distinct workload_key, pair_key, accelerator_family, '{{ attribute }}' as attribute, {{ attribute }} as name from launches
+    select distinct workload_key, pair_key, accelerator_family, '{{ attribute }}' as attribute, {{ attribute }} as name
+    from launches
     {{ 'union all' if not loop.last }}
     {%- endfor %}
 ),

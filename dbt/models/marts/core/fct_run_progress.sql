@@ -81,8 +81,9 @@ rates as (
                 then cast(timed_flops as double) / (cast(timed_seconds as double) * peak_flops / devices_per_chip)
             when chip_us > 0 and model_flops > 0 then model_flops / (cast(chip_us as double) / 1e6 * peak_flops)
         end as mfu,
-        case when not is_multi_accelerator and chip_us > 0 and model_flops > 0
-            then model_flops / (cast(chip_us as double) / 1e6 * peak_flops)
+        case
+            when not is_multi_accelerator and chip_us > 0 and model_flops > 0
+                then model_flops / (cast(chip_us as double) / 1e6 * peak_flops)
         end as held_time_utilisation,
         case when held_us > 0 and timed_steps > 0 then cast(useful_us as double) / cast(held_us as double) end as goodput
     from runs
@@ -119,5 +120,6 @@ select
     end as goodput_because,
     {{ hours('useful_us * 1000000') }} as useful_hours,
     {{ hours('held_us * 1000000') }} as held_hours,
-    cast(case when held_time_utilisation <= 1 then {{ nine_digits('held_time_utilisation') }} end as double) as held_time_utilisation_ratio
+    cast(case when held_time_utilisation <= 1 then {{ nine_digits('held_time_utilisation') }} end as double)
+        as held_time_utilisation_ratio
 from rates

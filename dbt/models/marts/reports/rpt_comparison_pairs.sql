@@ -38,14 +38,17 @@ select
     pairs.evidence_of_time,
     pairs.promise,
     pairs.promise_broken_field,
-    pairs.cluster_start
-    {%- for attribute in ['purchase', 'region', 'software', 'team', 'launches', 'reached'] %}{% for family in families %},
-    pairs.{{ family }}_{{ 'region_id' if attribute == 'region' else attribute }} as {{ family }}_{{ attribute }}
-    {%- endfor %}{% endfor %}
-    {%- for family in families %},
+    pairs.cluster_start,
+    {%- for family in families %}
+    pairs.{{ family }}_purchase,
+    pairs.{{ family }}_region_id as {{ family }}_region,
+    pairs.{{ family }}_software,
+    pairs.{{ family }}_team,
+    pairs.{{ family }}_launches,
+    pairs.{{ family }}_reached,
     {{ significant('sides.' ~ family ~ '_tokens') }} as {{ family }}_tokens,
-    {{ significant('sides.' ~ family ~ '_model_flops') }} as {{ family }}_model_flops
-    {%- endfor %},
+    {{ significant('sides.' ~ family ~ '_model_flops') }} as {{ family }}_model_flops,
+    {%- endfor %}
     pairs.missing_side,
     pairs.use as used_as,
     pairs.use_reason,

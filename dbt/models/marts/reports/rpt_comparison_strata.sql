@@ -22,8 +22,9 @@ looks as (
     inner join windows on looks.quarter_end = windows.quarter_end
     inner join {{ ref('int_comparison_decisions') }} as decisions
         on
-            looks.quarter_end = decisions.quarter_end and looks.workload_key = decisions.workload_key and looks.kpi = decisions.kpi
-            and looks.factor_view = decisions.factor_view and looks.basis_class = decisions.basis_class
+            looks.quarter_end = decisions.quarter_end and looks.workload_key = decisions.workload_key
+            and looks.kpi = decisions.kpi and looks.factor_view = decisions.factor_view
+            and looks.basis_class = decisions.basis_class
     left join {{ ref('int_comparison_strata_tests') }} as tests
         on
             looks.quarter_end = tests.quarter_end and looks.workload_key = tests.workload_key and looks.kpi = tests.kpi
@@ -76,7 +77,8 @@ select
     case when is_decided_alone then {{ significant('exp(greatest_mean + half_width)') }} end as decided_high,
     case
         when not is_decided_alone then 'descriptive'
-        when least_mean - half_width >= -log_least_difference and greatest_mean + half_width <= log_least_difference then 'equivalent'
+        when least_mean - half_width >= -log_least_difference and greatest_mean + half_width <= log_least_difference
+            then 'equivalent'
         when coalesce(log_e_moved < log_e_needed, true) then 'undecided'
         when
             is_skewed and {{ figure_family('kpi') }} = 'primary'

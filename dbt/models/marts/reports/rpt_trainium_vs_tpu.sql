@@ -130,7 +130,8 @@ joined as (
             when decisions.standing_direction > 0
                 then coalesce(
                     exp(decisions.claim_mean) * (1e0 - shares.trainium_share) <= 1e0 - coalesce(shares.tpu_least_share, 0e0)
-                    or exp(decisions.claim_mean) * (1e0 - shares.trainium_least_share) <= 1e0 - coalesce(shares.tpu_share, 0e0), true
+                    or exp(decisions.claim_mean) * (1e0 - shares.trainium_least_share)
+                    <= 1e0 - coalesce(shares.tpu_share, 0e0), true
                 )
             else coalesce(
                 exp(decisions.claim_mean) * (1e0 - coalesce(shares.trainium_least_share, 0e0)) >= 1e0 - shares.tpu_share
@@ -165,7 +166,11 @@ reasoned as (
         *,
         case
             when pair_count = 0 and cluster_count = 0 and registered_count = 0 and main_reason is null
-                then case when trainium_median is null or tpu_median is null then 'no_data' when factor_view = 'chip' then 'unpaired' else 'view_is_descriptive' end
+                then case
+                    when trainium_median is null or tpu_median is null then 'no_data'
+                    when factor_view = 'chip' then 'unpaired'
+                    else 'view_is_descriptive'
+                end
             when factor_view = 'deployed' then 'view_is_descriptive'
             when cluster_count = 0 and registered_count > 0 then 'too_few'
             when cluster_count = 0 then main_reason
@@ -187,7 +192,8 @@ decided as (
         *,
         case
             when verdict_reason in ('no_data', 'unpaired', 'promise_broken') then 'not_comparable'
-            when verdict_reason in ('view_is_descriptive', 'too_few', 'too_few_clusters', 'labelled_later', 'promise_unknown') then 'descriptive'
+            when verdict_reason in ('view_is_descriptive', 'too_few', 'too_few_clusters', 'labelled_later', 'promise_unknown')
+                then 'descriptive'
             when verdict_reason <> 'decided' then 'undecided'
             when is_equivalent then 'equivalent'
             when (standing_direction > 0) = is_more_better then 'tpu'
@@ -200,7 +206,7 @@ decided as (
             when '{{ kpi }}' then '{{ text }}'
             {%- endfor %}
         end || case when factor_view = 'deployed' then ' (deployed)' else '' end as kpi_words,
-        cast(cluster_count as string) || case when cluster_count = 1 then ' half quarter' else ' half quarters' end as in_clusters,
+        cast(cluster_count as string) || ' half quarter' || case when cluster_count = 1 then '' else 's' end as in_clusters,
         case
             when verdict_reason in ('view_is_descriptive', 'no_data', 'unpaired', 'promise_broken') then null
             when sixth_closed_on is not null then sixth_closed_on
@@ -216,20 +222,17 @@ strata_in_turn as (
     select
         window_end, workload_key, kpi, factor_view, stratum,
         row_number() over (
-            partition by window_end, workload_key, kpi, factor_view order by cluster_count desc, pair_count desc, stratum_kind, stratum
+            partition by window_end, workload_key, kpi, factor_view
+            order by cluster_count desc, pair_count desc, stratum_kind, stratum
         ) as place
     from {{ ref('rpt_comparison_strata') }}
     where is_different and verdict in ('descriptive', 'undecided')
 ),
 
-shown_interval as (
+shown_look as (
     select
-        decided.*,
-        case when decided.verdict_reason in ('too_few_clusters', 'sample', 'skewed', 'decided') then plans.clusters_needed end
-            as clusters_needed,
-        case when decided.verdict_reason in ('too_few_clusters', 'sample', 'skewed', 'decided') then cast(plans.plan_power as double) end
-            as plan_power,
-        case when decided.verdict_reason = 'heterogeneous' then strata_in_turn.stratum end as pairs_needed_stratum,
+        *,
+        verdict_reason in ('too_few_clusters', 'sample', 'skewed', 'decided') as is_for_clusters,
         case when is_from_earlier then claim_log_low else decided_log_low end as shown_log_low,
         case when is_from_earlier then claim_log_high else decided_log_high end as shown_log_high,
         case when is_from_earlier then claim_log_e else log_e end as shown_log_e,
@@ -237,6 +240,15 @@ shown_interval as (
         case when is_from_earlier then claim_m else m end as shown_m,
         case when is_from_earlier then claim_k else k end as shown_k
     from decided
+),
+
+completed as (
+    select
+        decided.*,
+        case when decided.is_for_clusters then plans.clusters_needed end as clusters_needed,
+        case when decided.is_for_clusters then plans.plan_power end as plan_power,
+        case when decided.verdict_reason = 'heterogeneous' then strata_in_turn.stratum end as pairs_needed_stratum
+    from shown_look as decided
     left join {{ ref('int_comparison_needs') }} as plans
         on
             decided.window_end = plans.quarter_end and decided.workload_key = plans.workload_key
@@ -288,13 +300,17 @@ select
             then 'No pair was registered before its later side began: described, not tested. A registered plan could decide from '
                 || cast(first_verdict_possible as string) || '.'
         when 'mixed_basis' then 'Energy is measured on one side and modelled on the other: the two are not compared.'
-        when 'assumed_power' then 'The power of a chip compared here is assumed, not published: a measured figure would decide it.'
-        when 'too_few' then 'No half quarter is closed yet: a verdict is possible from ' || cast(first_verdict_possible as string) || '.'
+        when 'assumed_power'
+            then 'The power of a chip compared here is assumed, not published: a measured figure would decide it.'
+        when 'too_few'
+            then 'No half quarter is closed yet: a verdict is possible from ' || cast(first_verdict_possible as string) || '.'
         when 'too_few_clusters'
-            then in_clusters || ', and six are needed: a verdict is possible from ' || cast(first_verdict_possible as string) || '.'
+            then in_clusters || ', and six are needed: a verdict is possible from '
+                || cast(first_verdict_possible as string) || '.'
         when 'heterogeneous'
             then case
-                when is_claim_opposed then 'The last four quarters contradict what all ' || in_clusters || ' say together: no figure for both.'
+                when is_claim_opposed
+                    then 'The last four quarters contradict what all ' || in_clusters || ' say together: no figure for both.'
                 when is_class_opposed then 'Measured and modelled energy decide differently: no figure for both.'
                 else 'The ratio differs by ' || different_strata || ' more than by chance (F test, 1 %): see the strata.'
             end
@@ -310,19 +326,22 @@ select
         when 'sample'
             then case
                 when is_short_of_figures and log_e_as_it_is >= log_e_needed
-                    then 'More than a tenth of the registered pairs lacks a figure on one side, and its extremes decide otherwise.'
-                when shown_log_low is null then 'The deciding interval of ' || in_clusters || ' is endless: no figure could decide yet.'
+                    then 'More than a tenth of the pairs lacks a figure on one side, and its extremes decide otherwise.'
+                when shown_log_low is null
+                    then 'The deciding interval of ' || in_clusters || ' is endless: no figure could decide yet.'
                 else 'The deciding interval of ' || in_clusters || ' is ' || {{ in_words('exp(shown_log_low)') }} || ' to '
                     || {{ in_words('exp(shown_log_high)') }} || ': it includes 1 and more than the least difference that matters.'
             end
         else case
-            when verdict = 'equivalent' then 'The sides do not differ by ' || {{ in_words('(exp(log_least_difference) - 1e0) * 100e0') }}
+            when verdict = 'equivalent'
+                then 'The sides do not differ by ' || {{ in_words('(exp(log_least_difference) - 1e0) * 100e0') }}
                 || ' % or more in ' || kpi_words || ': '
             else 'TPU''s ' || kpi_words || ' is ' || {{ in_words('exp(shown_mean)') }} || ' times Trainium''s: '
-        end || 'deciding interval ' || {{ in_words('exp(shown_log_low)') }} || ' to ' || {{ in_words('exp(shown_log_high)') }} || ', '
+        end
+        || 'deciding interval ' || {{ in_words('exp(shown_log_low)') }} || ' to ' || {{ in_words('exp(shown_log_high)') }} || ', '
         || in_clusters || ', ' || cast(shown_k as string) || ' of ' || cast(shown_m as string) || ' claimed.'
         || case
-            when is_from_earlier then ' Claimed at the end of the quarter before ' || cast(claimed_at as string) || '; it stands.' else ''
+            when is_from_earlier then ' Claimed by ' || cast(claimed_at as string) || '; it stands.' else ''
         end
         || case
             when verdict = 'equivalent' then ''
@@ -330,9 +349,11 @@ select
             else ' It may be by less than matters.'
         end
         || case when is_skewed then ' A few launches carry this.' else '' end
-        || ' It holds for teams ' || team_names || '; software ' || software_names || '; regions ' || region_names || '; purchase '
-        || purchase_names || '; types ' || accelerator_names || ' (Trainium / TPU).'
-        || case when is_time_of_files then ' When pairs were registered is known by times of files, which anybody can set.' else '' end
+        || ' It holds for teams ' || team_names || '; software ' || software_names || '; regions ' || region_names
+        || '; purchase ' || purchase_names || '; types ' || accelerator_names || ' (Trainium / TPU).'
+        || case
+            when is_time_of_files then ' When pairs were registered is known by times of files, which anybody can set.' else ''
+        end
     end as reason,
     trainium_median,
     tpu_median,
@@ -342,7 +363,9 @@ select
     {{ significant('exp(mean_high + half_width)') }} as ratio_corner_high,
     case
         when clusters_needed is not null
-            then cast(ceil(greatest(clusters_needed - cluster_count, 0) * cast(decided_pair_count as double) / cluster_count) as bigint)
+            then cast(
+                ceil(greatest(clusters_needed - cluster_count, 0) * cast(decided_pair_count as double) / cluster_count) as bigint
+            )
     end as pairs_needed,
     verdict_reason,
     cluster_count,
@@ -359,4 +382,4 @@ select
     pairs_needed_stratum,
     plan_power,
     first_verdict_possible
-from shown_interval
+from completed
