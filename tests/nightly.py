@@ -145,6 +145,11 @@ PARTS = {
         reads=("docs", "mkdocs.yml", "requirements/docs.lock", "tests/docs", "tests/browser.py"),
         takes_turns=True,
     ),
+    "comparison": Part(
+        "10,000 drawn verdicts beside a second implementation, and false claims in 16 worlds",
+        tests=("tests/comparison/test_how_often.py", "tests/comparison/test_second.py"),
+        reads=(*MODELS, "benchmarks/comparison", "dagster_project/warehouse", "tests/comparison", "tests/energy/raw_tables.py"),
+    ),
     "fleet": Part(
         "a day of a thousand machines from a real Prometheus, landed in 2 GB",
         tests=("tests/landing/test_landing_prometheus_fleet.py",),

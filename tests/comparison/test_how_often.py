@@ -1,0 +1,53 @@
+"""How often the models claim what is not there: drawn worlds, each report decided as if it were the only one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from benchmarks.comparison.counting import GIVEN, KEPT, counted, tables
+from benchmarks.comparison.worlds import EVERY, World, drawn
+from tests.comparison.published import Models
+from tests.nightly import seed
+
+pytestmark = pytest.mark.slow
+VERDICTS, DECISIONS = "marts.rpt_trainium_vs_tpu", "intermediate.int_comparison_decisions"
+COVERED = [world for world in EVERY if world.is_covered]
+FOUND = next(world for world in EVERY if world.is_covered is None)
+
+
+@pytest.fixture(scope="module")
+def models(template: Path) -> Models:
+    return Models(template, GIVEN, ["rpt_trainium_vs_tpu"], KEPT)
+
+
+@pytest.mark.parametrize("relation", [VERDICTS, DECISIONS])
+def test_a_report_beside_others_is_decided_as_if_it_were_alone(models: Models, relation: str) -> None:
+    world = replace(FOUND, workloads=3, differ=2, spread=0.05, reports=4)
+    pairs = drawn(world, seed())
+    together = models.decide(tables(pairs), worlds=True).execute(f"from {relation}").pl()
+    for report in range(world.reports):
+        alone = {name: rows.drop("world") for name, rows in tables(pairs.filter(pl.col("world") == report)).items()}
+        expected = models.decide(alone).execute(f"from {relation}").pl()
+        found = together.filter(pl.col("world") == report).select(expected.columns)
+        assert found.height > 0
+        assert sorted(found.rows(), key=repr) == sorted(expected.rows(), key=repr)
+
+
+def test_most_reports_find_a_true_difference_in_two_years_and_hardly_any_one_that_is_not_there(models: Models) -> None:
+    decide = partial(models.decide, worlds=True)
+    there = counted(replace(FOUND, reports=60), decide, seed())
+    not_there = counted(replace(FOUND, true_ratio=1.0, differ=0, reports=60), decide, seed())
+    assert there.found[0] > 0.25 and there.found[1] > 0.8 and there.false[-1] < 0.1
+    assert not_there.false[-1] < 0.12
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("world", COVERED, ids=[world.name for world in COVERED])
+def test_what_the_page_covers_is_claimed_falsely_in_2_percent_at_most(models: Models, world: World) -> None:
+    found = counted(world, partial(models.decide, worlds=True), seed())
+    assert found.keeps_its_promise, f"{found.false} in {world.reports} reports"
