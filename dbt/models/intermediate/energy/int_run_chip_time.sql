@@ -13,7 +13,9 @@ with unknown_ends as (
 
 spans as (
     select
-        {{ span }},
+        holders.usage_month,
+        holders.resource_id,
+        span_from_us,
         holders.training_run_id,
         holders.accelerator_type,
         holders.run_chips,
