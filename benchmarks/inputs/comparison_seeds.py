@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
-import scipy
-from scipy import stats
+import scipy  # type: ignore[import-untyped]
+from scipy import stats  # type: ignore[import-untyped]
 
 SEEDS = Path(__file__).resolve().parents[2] / "dbt" / "seeds"
 DATE = "2026-11-28"

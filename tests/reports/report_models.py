@@ -16,7 +16,9 @@ import jinja2
 
 DBT = Path(__file__).resolve().parents[2] / "dbt"
 FOLDER = DBT / "models" / "marts" / "reports"
-IN_COMMON = {path.stem: path for name in ("reporting", "comparison") for path in (DBT / "models" / "intermediate" / name).glob("*.sql")}
+IN_COMMON = {
+    path.stem: path for name in ("reporting", "comparison") for path in (DBT / "models" / "intermediate" / name).glob("*.sql")
+}
 NAMED = re.compile(r"\bint_\w+\b")
 WITH = re.compile(r"(?:\s|--[^\n]*\n)*with\s", re.IGNORECASE)
 LISTS = re.compile(r"{% macro (\w+)\(\) -%}\s*{{ return\((\[.*?\])\) }}\s*{%- endmacro %}", re.DOTALL)
