@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import scipy  # type: ignore[import-untyped]
-from scipy import stats  # type: ignore[import-untyped]
+from scipy import stats
 
 SEEDS = Path(__file__).resolve().parents[2] / "dbt" / "seeds"
 DATE = "2026-11-28"
