@@ -15,6 +15,7 @@ import polars as pl
 from tests.comparison.published import Models
 from tests.comparison.second.clusters import Pair, half_quarter, quarter_end
 from tests.comparison.second.deciding import Row, World, decide, printed
+from tests.comparison.second.deciding import of_strata as strata_of
 from tests.comparison.second.drawn import Drawn
 from tests.comparison.second.power import Term
 
@@ -151,13 +152,23 @@ def differences(models: Models, template: Path, drawn: Drawn) -> tuple[Counter[s
         of_end[row.end].append(row)
     mine = {(*window, *row.key): printed(row, window, world) for window in windows(drawn) for row in of_end[window[1]]}
     with models.decide(frames(drawn)) as connection:
-        rows = connection.execute("from marts.rpt_trainium_vs_tpu").pl().to_dicts()
+        rows, others = (connection.execute(f"from marts.{name}").pl().to_dicts() for name in WANTED)
     theirs = {tuple(row[name] for name in KEY): row for row in rows if row["verdict_reason"] not in BEHIND}
     mine = {key: row for key, row in mine.items() if key in theirs or row["pair_count"]}
     found = [f"{key}: {'only the models' if key in theirs else 'only the second'}" for key in mine.keys() ^ theirs.keys()]
     for key in sorted(mine.keys() & theirs.keys()):
         pairs = ((name, theirs[key][name], value) for name, value in mine[key].items())
         found += [f"{key}: {name} {value} against {own}" for name, value, own in pairs if not same(value, own)]
+    of_strata = {
+        (row.end, *row.key, *name): columns for of in of_end.values() for row in of for name, columns in strata_of(row, world)
+    }
+    for stratum in others:
+        key = tuple(stratum[name] for name in ("window_end", *KEY[2:], "stratum_kind", "stratum"))
+        own = of_strata.get(key, {})
+        found += [
+            f"{key}: {name} {stratum[name]} against {value}" for name, value in own.items() if not same(stratum[name], value)
+        ]
+        found += [] if own else [f"{key}: only the models"]
     return Counter(f"{row['verdict']}: {row['verdict_reason']}" for row in theirs.values()), found
 
 

@@ -67,6 +67,8 @@ class Row:
     others: Counter[str]  # pairs that decide nothing, by reason
     recent: Look
     is_assumed: bool
+    waiting: Collection[dt.date]
+    series_pairs: list[Pair]  # deciding ones of the deciding class, closed or not
     log_unit: float = 0.0  # ln of 50 m / k, or of 50 m / (k + 1)
     is_claimed: bool = False
     m: int = 0
@@ -149,9 +151,10 @@ def _row(key: Key, end: dt.date, known: list[Pair], waiting: Collection[dt.date]
     look, other = series[basis], next((one for name, one in series.items() if name != basis), None)
     others = Counter(_reason(pair) for pair in known if pair["use"] != "decides")
     is_assumed = is_energy and any(pair["is_power_assumed"] for pair in look.pairs)
-    found = strata.test(look.pairs, world.f_quantiles)
+    found = strata.test(look.pairs, world.f_quantiles) if look.n >= FEWEST else None
     of_other = sum(pair["use"] == "decides" and bool(basis) and pair["basis_class"] != basis for pair in known)
-    return Row(key, end, look, other, known, of_other, others, recent[basis], is_assumed, strata=found)
+    of_series = [pair for pair in known if pair["use"] == "decides" and (not basis or pair["basis_class"] == basis)]
+    return Row(key, end, look, other, known, of_other, others, recent[basis], is_assumed, waiting, of_series, strata=found)
 
 
 def _better(series: Mapping[str, Look]) -> str:
@@ -211,8 +214,7 @@ def verdict(row: Row, world: World) -> tuple[str, str]:
     if row.stands:
         if is_withheld(row, world):
             return "undecided", "residual_share"
-        side = -row.stands.claim if FAMILIES[COPIES.get(kpi, kpi)] == "utilisation" else row.stands.claim
-        return str(SIDES[side]), "decided"
+        return str(SIDES[row.stands.claim * _better_when_less(kpi)]), "decided"
     if look.is_skewed and look.log_e >= round(row.log_unit, 9):
         return "undecided", "skewed"
     as_it_is = look.values.log_e()
@@ -297,3 +299,35 @@ def printed(row: Row, window: tuple[dt.date, dt.date], world: World) -> dict[str
         "total_ratio_low": looks.ratio(row.look.totals and row.look.totals[1]),
         "total_ratio_high": looks.ratio(row.look.totals and row.look.totals[2]),
     }
+
+
+def of_strata(row: Row, world: World) -> Iterable[tuple[tuple[str, str], dict[str, Any]]]:
+    """The rows of every stratum of a row, each decided by itself where the test of its kind holds."""
+    for kind in strata.KINDS:
+        for name in sorted({strata.stratum_of(pair, kind) for pair in row.look.pairs}):
+            of_it = [pair for pair in row.series_pairs if strata.stratum_of(pair, kind) == name]
+            clusters = formed.form(of_it, row.end, row.waiting, is_primary=row.look.is_primary)
+            look = looks.at(clusters, is_primary=row.look.is_primary, shifts=row.look.shifts)
+            is_different = row.strata is not None and kind in row.strata.holding
+            is_decided = is_different and look.n >= FEWEST and row.m > 0
+            log_needed, answer = row.log_unit + look.factor, None
+            if is_decided:
+                answer = _answer(look, log_needed, world)
+                if look.is_skewed and look.is_primary and answer != "equivalent" and not look.is_carried_by_totals:
+                    answer = None
+            side = answer if isinstance(answer, str) or answer is None else SIDES[answer * _better_when_less(row.key[1])]
+            yield (
+                (kind, name),
+                {
+                    "cluster_count": look.n,
+                    "geometric_mean_ratio": exp(look.values.mean),
+                    "is_different": is_different,
+                    "e_value": exp(look.log_e_of_shifts) if is_decided and look.log_e_of_shifts > -inf else None,
+                    "e_needed": exp(log_needed) if is_decided else None,
+                    "verdict": (side or "undecided") if is_decided else "descriptive",
+                },
+            )
+
+
+def _better_when_less(kpi: str) -> int:
+    return -1 if FAMILIES[COPIES.get(kpi, kpi)] == "utilisation" else 1

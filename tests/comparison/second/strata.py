@@ -34,7 +34,7 @@ class Strata:
 
 def stratum_of(pair: Pair, kind: str) -> str:
     trainium, tpu = (pair[f"{side}_{KINDS[kind]}"] or "unknown" for side in ("trainium", "tpu"))
-    return f"{trainium} / {tpu}"
+    return f"Trainium: {trainium}; TPU: {tpu}"
 
 
 def test(pairs: Sequence[Pair], quantiles: Quantiles) -> Strata:
