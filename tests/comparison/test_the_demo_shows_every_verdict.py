@@ -110,7 +110,8 @@ def test_no_verdict_on_energy_rests_on_assumed_power(demo: duckdb.DuckDBPyConnec
 def test_watts_of_one_workload_alone_decide_nothing(demo: duckdb.DuckDBPyConnection) -> None:
     """Profiles of one workload calibrate TPU v4 in August, so the two pairs of another workload in that month are set aside."""
     confidence = demo.execute(
-        "select distinct power_confidence from marts.fct_training_run_energy inner join marts.dim_training_runs using (training_run_id)"
+        "select distinct power_confidence from marts.fct_training_run_energy"
+        " inner join marts.dim_training_runs using (training_run_id)"
         " where accelerator_type = 'v4' and workload_key = 'ranking-continued'"
     ).fetchall()
     assert confidence == [("assumed",)]
