@@ -105,3 +105,18 @@ def test_no_verdict_on_energy_rests_on_assumed_power(demo: duckdb.DuckDBPyConnec
         " where verdicts.verdict_reason = 'decided' and (kpi like 'energy%' or kpi like '%gco2e%')"
     ).fetchall()
     assert {*decided} <= {("trn2.3xlarge", "v4")}
+
+
+def test_watts_of_one_workload_alone_decide_nothing(demo: duckdb.DuckDBPyConnection) -> None:
+    """Profiles of one workload calibrate TPU v4 in August, so the two pairs of another workload in that month are set aside."""
+    confidence = demo.execute(
+        "select distinct power_confidence from marts.fct_training_run_energy"
+        " inner join marts.dim_training_runs using (training_run_id)"
+        " where accelerator_type = 'v4' and workload_key = 'ranking-continued'"
+    ).fetchall()
+    assert confidence == [("assumed",)]
+    because = demo.execute(
+        f"select set_aside_because from marts.rpt_trainium_vs_tpu where {YEAR} and workload_key = 'ranking-pretraining'"
+        " and kpi = 'energy_kwh_per_million_tokens' and factor_view = 'chip'"
+    ).fetchall()
+    assert because == [("assumed_power 2",)]
