@@ -303,7 +303,8 @@ select
         when 'assumed_power'
             then 'The power of a chip compared here is assumed, not published: a measured figure would decide it.'
         when 'too_few'
-            then 'No half quarter is closed yet: a verdict is possible from ' || cast(first_verdict_possible as string) || '.'
+            then 'No half quarter is closed in which both sides reached the target: a verdict is possible from '
+                || cast(first_verdict_possible as string) || '.'
         when 'too_few_clusters'
             then in_clusters || ', and six are needed: a verdict is possible from '
                 || cast(first_verdict_possible as string) || '.'
@@ -350,7 +351,7 @@ select
         end
         || case when is_skewed then ' A few launches carry this.' else '' end
         || ' It holds for teams ' || team_names || '; software ' || software_names || '; regions ' || region_names
-        || '; purchase ' || purchase_names || '; types ' || accelerator_names || ' (Trainium / TPU).'
+        || '; bought ' || replace(purchase_names, '_', ' ') || '; types ' || accelerator_names || ' (Trainium / TPU).'
         || case
             when is_time_of_files then ' When pairs were registered is known by times of files, which anybody can set.' else ''
         end
