@@ -347,10 +347,10 @@ compared as (
         case
             when later.value is null then later.not_available_reason
             when earlier.quarter_start is null then 'nothing of that quarter is published'
-            when earlier.value is null then 'then ' || earlier.not_available_reason
+            when earlier.value is null then 'in the quarter before, ' || earlier.not_available_reason
             -- runs are seen in bills too: half a quarter of bills has half of them
             when later.figure_id in {{ of_runs }} and bills_of.lack_now then '{{ no_bill }}'
-            when later.figure_id in {{ of_runs }} and bills_of.lacked_then then 'then {{ no_bill }}'
+            when later.figure_id in {{ of_runs }} and bills_of.lacked_then then 'in the quarter before, {{ no_bill }}'
             when later.figure_id like 'provider_%' and version_breaks.versions is not null
                 then 'the provider changed its model: ' || version_breaks.versions
         end as break_reason,
