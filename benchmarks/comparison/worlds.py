@@ -166,9 +166,15 @@ def _as_pairs(frame: pl.DataFrame, world: World) -> pl.DataFrame:
 
 EVERY = (
     World("independent pairs, five a quarter", shocks=0),
-    *(World(f"{pairs} pairs in twelve quarters", per_quarter=pairs / QUARTERS) for pairs in (2, 12, 40, 160)),
-    *(World(f"shocks over time, share 0.3, phi {phi}", phi=phi) for phi in (0.0, 0.3, 0.6)),
-    World("drifts over quarters, share 0.3, phi 0.9", is_covered=False, phi=0.9),
+    *(
+        World(f"{pairs} independent pairs in twelve quarters", per_quarter=pairs / QUARTERS, shocks=0)
+        for pairs in (2, 12, 40, 160)
+    ),
+    *(World(f"five pairs a quarter, shocks of share 0.3, phi {phi}", phi=phi) for phi in (0.0, 0.3, 0.6)),
+    World(
+        "forty pairs a quarter, so that shocks of phi 0.6 are most of a cluster", is_covered=False, per_quarter=40, reports=500
+    ),
+    World("five pairs a quarter, drifts of share 0.3, phi 0.9", is_covered=False, phi=0.9),
     World("two teams at a time, other ones every six weeks, share 0.3", in_common=(0.3, 42), groups=2, shocks=0),
     World("a compiler for six weeks, share 0.3", in_common=(0.3, 42), shocks=0),
     World("a compiler for a quarter, share 0.3", is_covered=False, in_common=(0.3, 91), shocks=0),
