@@ -142,12 +142,13 @@ SUMS: dict[str, list[tuple[str, str]]] = {
         ),
     ],
 }
-# rates, prices, powers and factors; and figures of reports, each of a span of time, a boundary or a method of its own
+# rates, prices, powers, factors, what pairs promise; and figures of reports, each of a span, a boundary or a method of its own
 NOT_ADDED = {
     *("dim_accelerators", "dim_accelerator_sources", "dim_prices", "dim_emission_factors", "dim_fx_rates"),
     *("rpt_break_even", "rpt_purchase_options", "rpt_quarterly_disclosure", "rpt_quarterly_figures", "rpt_vendor_claims"),
-    *("dim_article_figures", "dim_porting_costs", "dim_pue", "dim_vendor_claims"),
+    *("dim_article_figures", "dim_comparison_plan_power", "dim_porting_costs", "dim_pue", "dim_vendor_claims"),
     *("rpt_break_even_emissions", "rpt_region_what_if", "fct_restatements", "fct_power_calibration"),
+    *("dim_comparison_registrations", "dim_comparison_plan_power"),
 }
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
-import scipy
+import scipy  # type: ignore[import-untyped]
 from scipy import stats
 
 SEEDS = Path(__file__).resolve().parents[2] / "dbt" / "seeds"

@@ -53,9 +53,8 @@ BY_KPI = chosen(
 )
 STRATA = chosen(
     "comparison_strata",
-    f"marts.rpt_comparison_strata\nwhere {WINDOWS} and kpi = '{PRIMARY}'",
-    "workload_key, window_start desc, trainium_accelerator_type, trainium_region_id, tpu_accelerator_type, tpu_region_id",
-    span=SPAN,
+    f"marts.rpt_comparison_strata\nwhere window_end = $end and kpi = '{PRIMARY}' and is_different",
+    "workload_key, stratum_kind, stratum",
 )
 SENSITIVITIES = chosen(
     "comparison_sensitivities",

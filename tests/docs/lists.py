@@ -31,7 +31,7 @@ COMMON = {"config", "debug", "help", "as_json"}  # every command has them
 
 def _models() -> Iterator[tuple[str, dict[str, Any]]]:
     """Published tables with the folder they are described in."""
-    for path in sorted([*(ROOT / "dbt" / "models" / "marts").rglob("*.yml"), ROOT / "dbt" / "seeds" / "seeds.yml"]):
+    for path in sorted([*(ROOT / "dbt" / "models" / "marts").rglob("*.yml"), *(ROOT / "dbt" / "seeds").glob("*.yml")]):
         for model in yaml.safe_load(path.read_text(encoding="utf-8")).get("models") or []:
             if model.get("config", {}).get("meta", {}).get("published"):
                 yield path.parent.name, model

@@ -57,6 +57,7 @@ def test_relative_paths_start_at_the_file(tmp_path: Path) -> None:
         ({"memory_limit": "a lot"}, "'memory_limit'"),
         ({"memory_limit": "80%"}, "'memory_limit'"),
         ({"carbon_weights": "energy"}, "cannot be chosen yet"),
+        ({"least_difference": 5}, "'least_difference'"),
         ({"run_tag_keys": []}, "'run_tag_keys'"),
         ({"meters": {"rack-7": []}}, "'meters.rack-7'"),
         ({"meters": {"rack-7": "i-1"}}, "'meters.rack-7': this is no list"),

@@ -55,6 +55,7 @@ BEHIND = {
     "dim_vendor_claims": {"seed"},
     "dim_article_figures": {"seed"},
     "dim_t_quantiles": {"seed"},
+    "dim_comparison_plan_power": {"seed"},
     "dim_datapoints": {"seed"},
     "fct_lost_work": {"bill", "record"},
     "rpt_coverage": {"bill"},  # by its statement

@@ -9,7 +9,8 @@ import duckdb
 from tests.reports.report_models import report_models, statement
 
 SCHEMA = Path(__file__).with_name("published_schema.sql")
-QUANTILES = Path(__file__).resolve().parents[2] / "dbt" / "seeds" / "t_quantiles.csv"
+SEEDS = Path(__file__).resolve().parents[2] / "dbt" / "seeds"
+COMPUTED = ("t_quantiles", "f_quantiles", "standard_normals", "comparison_plan_power")  # of the same columns when published
 
 
 class File:
@@ -25,7 +26,8 @@ class File:
         path.parent.mkdir(parents=True, exist_ok=True)
         with duckdb.connect(str(path)) as connection:
             connection.execute(SCHEMA.read_text())
-            connection.execute(f"create table marts.dim_t_quantiles as from read_csv('{QUANTILES}')")
+            for seed in COMPUTED:
+                connection.execute(f"create table marts.dim_{seed} as from read_csv('{SEEDS / f'{seed}.csv'}')")
             for table, rows in self.rows.items():
                 names = sorted({name for row in rows for name in row})
                 values = ",\n".join(f"({', '.join(literal(row.get(name)) for name in names)})" for row in rows)

@@ -68,7 +68,8 @@ create table marts.fct_run_attempts (
 
 create table marts.fct_run_progress (
     training_run_id varchar not null, steps bigint, steps_source varchar, tokens bigint, tokens_source varchar, useful_tokens bigint,
-    useful_tokens_source varchar, model_flops double, model_flops_source varchar, mfu_ratio double, mfu_arithmetic varchar, mfu_basis varchar,
+    useful_tokens_source varchar, model_flops double, model_flops_source varchar, mfu_ratio double,
+    held_time_utilisation_ratio double, mfu_arithmetic varchar, mfu_basis varchar,
     mfu_because varchar, goodput_ratio double, goodput_because varchar, useful_hours decimal(38, 9), held_hours decimal(38, 9)
 );
 
@@ -347,6 +348,22 @@ create table marts.dim_accelerators (
     chip_power_idle_w decimal(18, 3), chip_power_max_w decimal(18, 3), power_confidence varchar, source varchar, source_date date,
     confidence varchar, note varchar
 );
+
+create table marts.dim_comparison_registrations (
+    workload_key varchar, pair_key varchar, registered_by varchar, registered_at timestamp, evidence_of_time varchar,
+    is_registered boolean, planned_promise varchar, planned_target_metric varchar, planned_target_direction varchar,
+    planned_target_value decimal(38, 9), planned_tokens decimal(38, 0)
+);
+
+create table marts.dim_model_names (model_name varchar, same_as varchar, source varchar, source_date date, source_name varchar);
+
+create table marts.dim_power_terms (
+    accelerator_type varchar, term varchar, basis_class varchar, place bigint, is_shared boolean, low_factor double,
+    high_factor double, source varchar, confidence varchar
+);
+
+create table marts.dim_comparison_settings (setting varchar, value double);
+insert into marts.dim_comparison_settings values ('least_difference', 0.05);
 
 create table marts.dim_regions (
     provider_name varchar, region_id varchar, region_name varchar, carbon_region_name varchar, usage_type_prefix varchar,

@@ -16,7 +16,11 @@ import jinja2
 
 DBT = Path(__file__).resolve().parents[2] / "dbt"
 FOLDER = DBT / "models" / "marts" / "reports"
-IN_COMMON = DBT / "models" / "intermediate" / "reporting"
+IN_COMMON = {
+    path.stem: path for name in ("reporting", "comparison") for path in (DBT / "models" / "intermediate" / name).glob("*.sql")
+}
+NAMED = re.compile(r"\bint_\w+\b")
+WITH = re.compile(r"(?:\s|--[^\n]*\n)*with\s", re.IGNORECASE)
 LISTS = re.compile(r"{% macro (\w+)\(\) -%}\s*{{ return\((\[.*?\])\) }}\s*{%- endmacro %}", re.DOTALL)
 ENVIRONMENT = jinja2.Environment(extensions=["jinja2.ext.do"], autoescape=False)
 
@@ -44,14 +48,31 @@ def _giving(items: list[str]) -> Callable[[], list[str]]:
 
 
 def _ref(name: str) -> str:
-    return f"(\n{statement(name)}\n)" if (IN_COMMON / f"{name}.sql").exists() else f"marts.{name}"
+    return name if name in IN_COMMON else f"marts.{name}"
+
+
+@cache
+def _text(model: str) -> str:
+    (path,) = (DBT / "models").rglob(f"{model}.sql")
+    return ENVIRONMENT.from_string(path.read_text()).render(_names()).strip()
 
 
 @cache
 def statement(model: str) -> str:
-    """The SELECT of one model; that of a table in common is in it in brackets."""
-    (path,) = (DBT / "models").rglob(f"{model}.sql")
-    return ENVIRONMENT.from_string(path.read_text()).render(_names()).strip()
+    """The SELECT of one model, with those of the tables in common that it reads written before it."""
+    text, written = _text(model), dict[str, str]()
+
+    def write(reader: str) -> None:
+        for name in NAMED.findall(reader):
+            if name in IN_COMMON and name not in written:
+                write(_text(name))
+                written[name] = f"{name} as (\n{_text(name)}\n)"
+
+    write(text)
+    if not written:
+        return text
+    begun = WITH.match(text)
+    return f"with {', '.join(written.values())}{', ' if begun else ' '}{text[begun.end() :] if begun else text}"
 
 
 def report_models() -> list[str]:

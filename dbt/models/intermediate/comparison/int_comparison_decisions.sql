@@ -10,8 +10,10 @@ with figure_families as (
 ),
 
 moves as (
-    {%- for move in ['none', 'low', 'high'] %}
-    select '{{ move }}' as move
+    {%- for is_shifted, move in [('false', 'none'), ('true', 'none'), ('true', 'low'), ('true', 'high')] %}
+    select
+        {{ is_shifted }} as is_shifted,
+        '{{ move }}' as move
     {{ 'union all' if not loop.last }}
     {%- endfor %}
 ),
@@ -35,7 +37,7 @@ variants as (
         on
             looks.quarter_end = shifts.quarter_end and looks.workload_key = shifts.workload_key and looks.kpi = shifts.kpi
             and looks.factor_view = shifts.factor_view and looks.basis_class = shifts.basis_class
-    inner join moves on moves.move = 'none' or shifts.shift_low is not null
+    inner join moves on (shifts.shift_low is not null) = moves.is_shifted
     where looks.stratum_kind = '' and looks.factor_view = 'chip' and figure_families.family is not null
 ),
 
