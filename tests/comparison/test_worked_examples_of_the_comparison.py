@@ -33,15 +33,8 @@ def test_six_clusters_that_decide_and_six_that_do_not() -> None:
     logs = [log(ratio) for ratio in APART]
     mean, spread = fmean(logs), stdev(logs)
     h = half_width(6, spread, 50)[1]
-<<<<<<< HEAD
-    has(
-        "comparison",
-        f"s = {spread:.9f}, e = {exp(ln_e(6, mean, spread)):.4f}, h = {h:.9f}, {exp(mean - h):.6f} to {exp(mean + h):.6f}",
-    )
-=======
     evidence = exp(ln_e(6, mean, spread))
     has("comparison", f"s = {spread:.9f}, e = {evidence:.4f}, h = {h:.9f}, {exp(mean - h):.6f} to {exp(mean + h):.6f}")
->>>>>>> decision
 
 
 def test_five_clusters_can_never_decide() -> None:
@@ -64,15 +57,8 @@ def test_two_of_three_workloads_are_claimed() -> None:
 
 
 def test_shares_that_no_run_carries() -> None:
-<<<<<<< HEAD
-    has(
-        "comparison",
-        f"0.80 · 0.95 ÷ 0.80 = {0.80 * 0.95 / 0.80:.2f}, verdict. With 0.05 and 0.30: {0.80 * 0.95 / 0.70:.3f}, none",
-    )
-=======
     loaded, turned = 0.80 * 0.95 / 0.80, 0.80 * 0.95 / 0.70
     has("comparison", f"0.80 · 0.95 ÷ 0.80 = {loaded:.2f}, verdict. With 0.05 and 0.30: {turned:.3f}, none")
->>>>>>> decision
 
 
 def test_a_launch_that_failed_is_paid_by_those_that_reached() -> None:
