@@ -185,7 +185,7 @@ EVERY = (
     World("half of the pairs gets its key later, where TPU cost less", chosen_late=0.5, per_quarter=10),
     World("ten workloads", workloads=10, reports=500),
     World("restarts of up to eleven times in 5 % of the launches on TPU", is_covered=False, restarts=0.05),
-    World("lognormal logarithms", is_covered=False, noise="lognormal", kpi=PER_EXAFLOP),
+    World("lognormal logarithms", is_covered=False, noise="lognormal", shocks=0, kpi=PER_EXAFLOP),
     *(
         World(f"five pairs a quarter at a true 0.8, spread {spread}", None, true_ratio=0.8, differ=1, spread=spread)
         for spread in (0.15, 0.25)

@@ -12,10 +12,10 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
-from benchmarks.comparison.side_by_side import WORLD, side_by_side
 from dagster_project.warehouse import runner
 from dagster_project.warehouse.builds import Build
 from dagster_project.warehouse.statements import Statement, statements
+from tests.comparison.side_by_side import WORLD, side_by_side
 from tests.energy import raw_tables
 
 
