@@ -104,6 +104,11 @@ CODECARBON = (
 JSON_BASES: dict[str, tuple[str, str, Any]] = {
     "runs sagemaker": ("training_runs", "job.json", TRAINING_JOB),
     "runs run_json": ("training_runs", "a.run.json", RUN_JSON),
+    "runs registration": (
+        "training_runs",
+        "a.registered.json",
+        {"training_run_id": "a", "workload_key": "chat", "pair_key": "chat-01", "target_metric": "loss", "target_value": 2.0},
+    ),
     "runs vertex_pipeline": ("training_runs", "pipeline.json", {"pipelineJobs": [PIPELINE]}),
     "runs vertex": ("training_runs", "job.json", CUSTOM_JOB),
     "runs slurm": (
@@ -185,6 +190,13 @@ TEXT_BASES: dict[str, tuple[str, str, str]] = {
         "prices.csv",
         "provider_name,accelerator_type,region_id,purchase_option,currency,price_per_hour,valid_from,valid_to,source\n"
         "Google Cloud,v5e,us-west4,on_demand,USD,1.20,2026-01-01,2027-01-01,price list\n",
+    ),
+    "user_inputs model names": ("user_inputs", "names.csv", "model_name,same_as,source\nllama-3-8b,llama3-8b,own\n"),
+    "user_inputs plans of comparisons": (
+        "user_inputs",
+        "chat.plan.csv",
+        "workload_key,pair_key,first_day,pairs,promise,target_metric,target_direction,target_value,tokens,source\n"
+        "chat,chat-*,2026-01-01,12,to_target,loss,below,2.0,,plan\n",
     ),
 }
 CUR, CARBON_MONTH, PARTITION = f"{DATA}/cur-00001.csv", "model_version=v3.0.0/usage_period=2026-04", f"_PARTITIONTIME={DAY}"
