@@ -14,10 +14,8 @@ pytestmark = pytest.mark.slow
 EVERY_PAIR = ("BLOCKWISE_NL_JOIN", "NESTED_LOOP_JOIN")
 FEW_ROWS = {
     "int_measured_run_energy",  # an organisation's own meter readings, which people write into a file: few
-    "int_comparison_window_pairs",  # windows of a comparison beside its pairs: one window a quarter
-    "int_comparison_set_aside",  # likewise
-    "int_comparison_strata_tests",  # some tests of strata beside a table of quantiles
     "int_comparison_needs",  # figures of a comparison beside the 77 effects of a plan
+    "int_claim_workloads",  # claims of vendors beside workloads of a quarter: a few dozen each
     "int_runs_to_target",  # the one window that is asked about
     "int_metered_power",  # four spacings of points
     "int_implausible_power",  # the months of a build beside what schedulers counted of jobs
