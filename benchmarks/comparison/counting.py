@@ -89,17 +89,26 @@ def tables(pairs: pl.DataFrame) -> dict[str, pl.DataFrame]:
     return dict(zip(GIVEN, found, strict=True))
 
 
-def table(rows: Sequence[Counted]) -> str:
-    """The page's section."""
-    head = "| World | by quarter 4 | 8 | 12 | ± |\n|---|---|---|---|---|\n"
+def table(rows: Sequence[Counted], worlds: Sequence[World] = ()) -> str:
+    """The page's section: what was counted, and those of `worlds` that were not with their names alone."""
+    by_name = {world.name: _not_counted(world) for world in worlds} | {row.world.name: _line(row) for row in rows}
+    kinds = {world.name: world.is_covered for world in (*worlds, *(row.world for row in rows))}
+    head = "| World | by quarter 4 | 8 | 12 | ± | reports |\n|---|---|---|---|---|---|\n"
     text = []
     for title, chosen in (("Covered: at most 2 %", True), ("Not covered", False), ("Found, where there is a difference", None)):
-        of_kind = [row for row in rows if row.world.is_covered is chosen]
-        lines = [_line(row, row.false if chosen is not None else row.found) for row in of_kind]
-        text.append(f"**{title}**\n\n{head}" + "\n".join(lines))
+        text.append(f"**{title}**\n\n{head}" + "\n".join(by_name[name] for name, kind in kinds.items() if kind is chosen))
     return "\n\n".join(text)
 
 
-def _line(row: Counted, shares: Sequence[float]) -> str:
-    error = sqrt(max(shares[-1] * (1 - shares[-1]), 0.0) / (row.world.reports * max(row.world.differ, 1)))
-    return f"| {row.world.name} | " + " | ".join(f"{100 * share:.1f}" for share in (*shares, error)) + " |"
+def _not_counted(world: World) -> str:
+    return f"| {world.name} | not counted yet | | | | |"
+
+
+def _line(row: Counted) -> str:
+    """Of worlds without a difference with the error at 2 % where less was found: nothing found is not an error of 0."""
+    shares, error = row.false, row.error
+    if row.world.is_covered is None:
+        shares = row.found
+        error = sqrt(shares[-1] * (1 - shares[-1]) / (row.world.reports * row.world.differ))
+    of_world = " | ".join(f"{100 * share:.1f}" for share in (*shares, error))
+    return f"| {row.world.name} | {of_world} | {row.world.reports} |"

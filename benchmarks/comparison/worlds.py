@@ -171,6 +171,7 @@ EVERY = (
         for pairs in (2, 12, 40, 160)
     ),
     *(World(f"five pairs a quarter, shocks of share 0.3, phi {phi}", phi=phi) for phi in (0.0, 0.3, 0.6)),
+    World("twenty pairs a quarter, shocks of share 0.3, phi 0.6", is_covered=False, per_quarter=20),
     World(
         "forty pairs a quarter, so that shocks of phi 0.6 are most of a cluster", is_covered=False, per_quarter=40, reports=500
     ),

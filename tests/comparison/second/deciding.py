@@ -35,7 +35,6 @@ REASONS = {
     "promise_unknown": "descriptive",
     "assumed_power": "undecided",
     "mixed_basis": "undecided",
-    "sample": "undecided",
     "promise_broken": "not_comparable",
 }
 Key = tuple[str, str, str]
@@ -64,7 +63,7 @@ class Row:
     other: Look | None
     known: list[Pair]  # all that settled before the end
     of_other_class: int  # deciding pairs of the class that does not decide
-    others: Counter[str]  # pairs that decide nothing, by reason
+    others: int  # pairs that decide nothing
     recent: Look
     is_assumed: bool
     waiting: Collection[dt.date]
@@ -149,7 +148,7 @@ def _row(key: Key, end: dt.date, known: list[Pair], waiting: Collection[dt.date]
         recent[basis] = looks.at(clusters, is_primary=is_primary, since=dt.date(end.year - 1, end.month, 1), shifts=moved)
     basis = _better(series)
     look, other = series[basis], next((one for name, one in series.items() if name != basis), None)
-    others = Counter(_reason(pair) for pair in known if pair["use"] != "decides")
+    others = sum(pair["use"] != "decides" for pair in known)
     is_assumed = is_energy and any(pair["is_power_assumed"] for pair in look.pairs)
     found = strata.test(look.pairs, world.f_quantiles) if look.n >= FEWEST else None
     of_other = sum(pair["use"] == "decides" and bool(basis) and pair["basis_class"] != basis for pair in known)
@@ -161,10 +160,6 @@ def _better(series: Mapping[str, Look]) -> str:
     """The class that decides: the first with six clusters, else that with more."""
     enough = [name for name, look in series.items() if look.n >= FEWEST]
     return enough[0] if enough else max(series, key=lambda name: series[name].n)
-
-
-def _reason(pair: Pair) -> str:
-    return pair["use_reason"] if pair["use_reason"] in REASONS else "sample"
 
 
 def claim(rows: Sequence[Row]) -> None:
@@ -196,10 +191,11 @@ def verdict(row: Row, world: World) -> tuple[str, str]:
     has_both = all(any(_has_figure(pair, side) for pair in row.known) for side in ("trainium", "tpu"))
     if has_both and (view == "deployed" or kpi == MARKET):
         return "descriptive", VIEW
-    if not any(_has_figure(pair, "trainium") and _has_figure(pair, "tpu") for pair in row.known):
-        return "not_comparable", "unpaired" if has_both else "no_data"
     if all(pair["use"] != "decides" for pair in row.known):
-        reason = max(REASONS, key=lambda one: (row.others[one], -list(REASONS).index(one)))
+        shown = Counter(pair["use_reason"] for pair in row.known if _is_shown(pair))
+        if not shown:
+            return "not_comparable", "unpaired" if has_both else "no_data"
+        reason = max(REASONS, key=lambda one: (shown[one], -list(REASONS).index(one)))
         return REASONS[reason], reason
     if look.n == 0:
         return "descriptive", "too_few"
@@ -228,6 +224,11 @@ def _has_figure(pair: Pair, side: str) -> bool:
     return pair[f"{side}_value"] is not None or (pair["kpi"] in PRIMARY and pair[f"{side}_total"] is not None)
 
 
+def _is_shown(pair: Pair) -> bool:
+    """Whether a pair that does not decide gives the row its reason."""
+    return pair["use_reason"] == "promise_broken" or (pair["use_reason"] in REASONS and pair["log_ratio"] is not None)
+
+
 def is_equivalent(row: Row, world: World) -> bool:
     """Whether all that is asked lies within the least difference."""
     look = row.look
@@ -240,8 +241,12 @@ def is_equivalent(row: Row, world: World) -> bool:
 def _classes_differ(row: Row, world: World) -> bool:
     if row.other is None or min(row.look.n, row.other.n) < FEWEST:
         return False
-    answers = [_answer(one, row.log_needed, world) for one in (row.look, row.other)]
-    return None not in answers and answers[0] != answers[1]
+    if looks.lies_within(row.look.interval(row.log_needed), world.difference):
+        own: str | int | None = "equivalent"
+    else:
+        own = row.look.direction if row.look.log_e >= round(row.log_needed, 9) else None
+    other = _answer(row.other, row.log_unit + row.other.factor, world)
+    return None not in (own, other) and own != other
 
 
 def _answer(look: Look, log_needed: float, world: World) -> str | int | None:
@@ -290,7 +295,7 @@ def printed(row: Row, window: tuple[dt.date, dt.date], world: World) -> dict[str
         "ratio_low": None if mean is None or half is None else exp(mean - half),
         "ratio_high": None if mean is None or half is None else exp(mean + half),
         "cluster_count": row.look.n,
-        "set_aside_count": 0 if reason == VIEW else row.others.total() + row.of_other_class,
+        "set_aside_count": 0 if reason == VIEW else row.others + row.of_other_class,
         "e_value": exp(look.log_e) if look.log_e > -inf else None,
         "e_needed": exp(shown.log_needed) if is_tested else None,
         "decided_low": looks.ratio(low),

@@ -241,14 +241,14 @@ intervals as (
         -- endless where one of them is
         case
             when not is_short_of_figures then least_mean - half_width
-            when highest_half_width is not null and lowest_half_width is not null
+            when half_width is not null and highest_half_width is not null and lowest_half_width is not null
                 then least(
                     least_mean - half_width, highest_least_mean - highest_half_width, lowest_least_mean - lowest_half_width
                 )
         end as decided_log_low,
         case
             when not is_short_of_figures then greatest_mean + half_width
-            when highest_half_width is not null and lowest_half_width is not null
+            when half_width is not null and highest_half_width is not null and lowest_half_width is not null
                 then greatest(
                     greatest_mean + half_width,
                     highest_greatest_mean + highest_half_width,
