@@ -8,7 +8,8 @@ with deviations as (
         *,
         cast(log_value - {{ mean_log('log_value', over) }} as decimal(18, 12)) as deviation,
         {%- for amount in amounts %}
-        cast(sum({{ amount }}){{ over }} - {{ amount }} as double) as other_{{ amount }},
+        cast(cast(sum({{ amount }}){{ over }} as decimal(37, 12)) - cast({{ amount }} as decimal(37, 12)) as double)
+            as other_{{ amount }},
         {%- endfor %}
         row_number() over (partition by {{ look }} order by cluster_start) as place
     from {{ ref('int_comparison_series') }}

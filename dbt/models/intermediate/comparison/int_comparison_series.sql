@@ -141,7 +141,7 @@ members as (
         cast(closed.trainium_reached as bigint) as trainium_reached,
         cast(closed.tpu_reached as bigint) as tpu_reached,
         closed.pair_count,
-        cast(closed.log_value * closed.pair_count as decimal(30, 12)) as log_sum
+        cast(closed.log_value * cast(closed.pair_count as decimal(9, 0)) as decimal(30, 12)) as log_sum
     from closed
     inner join variants
         on

@@ -12,11 +12,11 @@ with run_months as (
         energy.reserved_chip_hours,
         case
             when energy.reserved_chip_hours > 0 and energy.energy_basis <> 'time_model' and energy.use_coverage_ratio >= 0.999
-                then cast(energy.busy_chip_hours / energy.reserved_chip_hours as decimal(12, 9))
+                then cast(cast(energy.busy_chip_hours as double) / cast(energy.reserved_chip_hours as double) as decimal(12, 9))
         end as use_ratio,
         case
             when energy.reserved_chip_hours > 0
-                then cast(energy.chip_energy_kwh / energy.reserved_chip_hours as decimal(18, 9))
+                then cast(cast(energy.chip_energy_kwh as double) / cast(energy.reserved_chip_hours as double) as decimal(18, 9))
         end as kw
     from {{ ref('fct_training_run_energy') }} as energy
     inner join {{ ref('dim_training_runs') }} as runs using (training_run_id)
@@ -66,7 +66,7 @@ as_before as (
             when known_evidence.evidence is not null or lines.mean_kw is null or run_months.chip_host_energy_kwh <= 0 then 1e0
             else coalesce(
                 (
-                    cast(run_months.chip_host_energy_kwh - run_months.chip_energy_kwh as double)
+                    cast(run_months.chip_host_energy_kwh as double) - cast(run_months.chip_energy_kwh as double)
                     + cast(run_months.reserved_chip_hours as double)
                     * coalesce(lines.intercept + lines.slope * cast(run_months.use_ratio as double), lines.mean_kw)
                 ) / cast(run_months.chip_host_energy_kwh as double),
