@@ -91,8 +91,8 @@ PAIRS = chosen(
 )
 LEAD = (
     "Compared are whole runs with all their attempts, matched by pair key; below 1 the TPU side took less. A side is "
-    "named where five pairs or more agree, the power of the chips is not assumed, and less is left without a run than the "
-    "sides differ."
+    "named over six closed halves of a quarter or more, by pairs that were registered before their later side began, where the "
+    "power of the chips is not assumed, and less is left without a run than the sides differ."
 )
 WORDS = declared()["verdict_sentences"]
 

@@ -116,4 +116,4 @@ def test_verdicts_are_about_the_dates_and_nothing_of_a_quarter_is_left_in_words(
     assert (verdict["verdict"], verdict["pair_count"]) == ("tpu", "2")
     assert "span" not in verdict and report.verdicts == {"tpu": 1}
     words = [text for section in record["sections"] for t in section["tables"] for text in (t["title"], t["method"])]
-    assert not [text for text in words if "quarter" in text]
+    assert not [text for text in words if "quarter" in text.replace("half quarters", "")]
