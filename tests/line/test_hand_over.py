@@ -81,6 +81,7 @@ def test_ratios_of_an_origin_add_up_to_one_and_only_runs_are_allocated_resources
     assert ratios and {sum(found) for found in ratios.values()} == {Decimal(1)}
 
 
+PARTLY_BILLED = {"2025Q4", "2026Q1"}  # the demo has bills of one month of three: a datapoint is whole or null
 NOT_NULL = {
     *("BilledCost", "BillingAccountId", "BillingCurrency", "BillingPeriodEnd", "BillingPeriodStart", "ChargeCategory"),
     *("ChargePeriodEnd", "ChargePeriodStart", "EffectiveCost", "HostProviderName", "InvoiceIssuerName", "ServiceCategory"),
@@ -109,7 +110,7 @@ def test_exports_and_sheets_are_written_by_command(demo_home: Path, tmp_path: Pa
     assert run_trainledger("export", "focus", "--from", "2026-05", "--to", "2026-06", "--out", table, *config).returncode == 0
     months = {str(start.as_py())[:7] for start in parquet.read_table(table)["ChargePeriodStart"]}
     assert months == {"2026-05", "2026-06"}
-    stated = run_trainledger("export", "activity", "--to", "2026-04", *config)
+    stated = run_trainledger("export", "activity", "--from", "2026-04", "--to", "2026-04", *config)
     rows = list(csv.DictReader(io.StringIO(stated.stdout)))
     assert {row["period_start"] for row in rows} == {"2026-04-01"} and {row["period_end"] for row in rows} == {"2026-04-30"}
     assert {row["ghg_category"] for row in rows} == {"3.1"}
@@ -191,4 +192,6 @@ def test_datapoints_are_the_headline_figures_in_tonnes_and_megawatt_hours(publis
         shown = published.execute(
             f"select quarter, {column} from marts.rpt_quarterly_figures where figure_id = ? order by quarter", [figure]
         ).fetchall()
+        whole = ({name: value for name, value in rows if name not in PARTLY_BILLED} for rows in (filed, shown))
+        filed, shown = (sorted(rows.items()) for rows in whole)
         assert filed == shown and any(value is not None for _, value in filed), datapoint

@@ -114,14 +114,20 @@ def test_each_denominator_is_what_the_coverage_of_the_same_services_holds(
     assert whole == round(Decimal(float(runs[0]) / float(sum(totals.values()))), 9)
 
 
-def test_the_rule_that_blocks_a_verdict_compares_the_same_shares(connection: duckdb.DuckDBPyConnection, record: dict) -> None:
-    [(trainium, tpu)] = connection.execute(
-        "select distinct trainium_residual_share, tpu_residual_share from marts.rpt_trainium_vs_tpu"
-        " where window_start = date '2026-07-01' and window_end = date '2026-10-01'"
+def test_the_rule_that_withholds_a_verdict_compares_shares_of_the_types_compared(connection: duckdb.DuckDBPyConnection) -> None:
+    """Of one workload by hand: what is idle of its Trainium type, over that and what runs carry of it, in all its months."""
+    [(withheld, share)] = connection.execute(
+        """select verdict_reason, trainium_residual_share from marts.rpt_trainium_vs_tpu
+        where workload_key = 'demand-forecast' and kpi = 'cost_per_run_to_target' and window_start = date '2026-07-01'"""
     ).fetchall()
-    shares = {row["provider_name"]: row["residual_ratio"] for row in rows_of(record) if row["accelerator_type"] is None}
-    assert (trainium, tpu) == pytest.approx((float(shares["AWS"]), float(shares["Google Cloud"])), rel=1e-8)
-    assert tpu > 0.15
+    in_months = "accelerator_type = 'trn1.2xlarge' and usage_month >= date '2025-10-01' and usage_month < date '2026-10-01'"
+    [(idle,)] = connection.execute(f"select sum(effective_cost) from marts.fct_residual_costs where {in_months}").fetchall()
+    [(carried,)] = connection.execute(
+        "select sum(effective_cost) from marts.fct_training_run_costs inner join marts.dim_training_runs using (training_run_id)"
+        f" where cost_component = 'accelerator' and {in_months}"
+    ).fetchall()
+    assert share == pytest.approx(float(idle / (idle + carried)), rel=1e-8) and share > 0.3
+    assert withheld == "residual_share"
 
 
 def test_without_a_residual_of_accelerators_page_one_has_no_such_sentence() -> None:
