@@ -30,6 +30,7 @@ SCHEMA = schema_of(
     *optional("energy_mj", BigInt),  # millijoules since the driver was loaded
     *optional("power_limit_mw", BigInt),  # to which the driver holds the GPU's power then
     energy_mj=0,
+    power_limit_mw=0,
 )
 
 _LINES = packed(".jsonl", ".ndjson")

@@ -10,7 +10,7 @@ HOUR = 3_600
 DAY = 24 * HOUR
 MICRO = 1_000_000
 MONTHS = ("2026-04", "2026-05", "2026-06", "2026-07", "2026-08", "2026-09")
-HISTORY = ("2025-11", "2026-02")  # of which only the comparisons' pairs are billed: a month of a quarter has both of its halves
+HISTORY = ("2025-11", "2025-12", "2026-01", "2026-02", "2026-03")  # of which only the comparisons' pairs are billed
 OPEN_MONTH = "2026-09"  # billed, but without an invoice yet
 
 

@@ -61,8 +61,8 @@ Everything here is **synthetic**: {NAME} does not exist, its account numbers, pr
 figure is a statement about AWS, Google or anyone else. Only the formats are the providers' own. The same command writes the same
 bytes.
 
-Usage months {MONTHS[0]} to {MONTHS[-1]}, and {" and ".join(HISTORY)} of some small comparisons; now is {iso(NOW)}. File times are
-the providers' delivery times.
+Usage months {MONTHS[0]} to {MONTHS[-1]}, and {HISTORY[0]} to {HISTORY[-1]} of some small comparisons; now is {iso(NOW)}. File
+times are the providers' delivery times.
 
 | folder | what |
 |---|---|

@@ -65,6 +65,7 @@ class Workload:
     target_value: float | None
     is_steady: bool = False  # the same use in every hour, and every run reaches its target
     libtpu_version: str | None = None  # where records state one
+    counts_flops: bool = True  # whether records state model_flops
 
 
 NEURONX, TORCH = "neuronx-distributed", "torch-neuronx"

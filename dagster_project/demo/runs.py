@@ -54,7 +54,7 @@ def run_record(run: Run, provider_name: str) -> dict[str, object]:
         "tokens": tokens,
         "useful_tokens": tokens * (100 - 3 * lost) // 100,
         "steps": steps_of(run),
-        "model_flops": float(6 * workload.parameters * tokens),
+        "model_flops": float(6 * workload.parameters * tokens) if workload.counts_flops else None,
         "target_metric": workload.target_metric,
         "target_direction": workload.target_direction,
         "target_value": workload.target_value,
