@@ -11,7 +11,6 @@ import duckdb
 
 from reports.quarterly import QuarterlyReport, render
 
-
 OF_VERDICTS = ("trainium_vs_tpu", "comparison_pairs", "comparison_sensitivities", "comparison_strata", "break_even")
 
 
