@@ -154,7 +154,7 @@ function drawCoverage(place) {
 }
 
 function drawVerdicts(place) {
-  const kpis = [["cost_per_run_to_target", "Cost per run to target"], ["energy_kwh_per_million_tokens", "Energy per 1M useful tokens"], ["location_based_gco2e_per_million_tokens", "Location-based emissions per 1M useful tokens"]];
+  const kpis = [["cost_per_run", "Cost per run"], ["energy_kwh_per_million_tokens", "Energy per 1M useful tokens"], ["location_based_gco2e_per_million_tokens", "Location-based emissions per 1M useful tokens"]];
   const workloads = new Map();
   for (const row of LEDGER.verdicts) workloads.set(row.workload_key, { ...workloads.get(row.workload_key), [row.kpi]: row });
   const number = (value) => Number(value).toPrecision(3);
@@ -163,10 +163,10 @@ function drawVerdicts(place) {
     const ratio = row.geometric_mean_ratio === null ? "" : `ratio ${number(row.geometric_mean_ratio)}${row.ratio_low === null ? "" : ` (${number(row.ratio_low)}${DASH}${number(row.ratio_high)})`}, `;
     return [el("strong", {}, row.verdict.replaceAll("_", " ")), el("span", { class: "part" }, `${ratio}${row.pair_count} ${row.pair_count === 1 ? "pair" : "pairs"}`)];
   };
-  const rows = [...workloads].map(([workload, of]) => [workload, ...kpis.map(([kpi]) => verdict(of[kpi])), of.cost_per_run_to_target?.reason ?? ""]);
+  const rows = [...workloads].map(([workload, of]) => [workload, ...kpis.map(([kpi]) => verdict(of[kpi])), of.cost_per_run?.reason ?? ""]);
   const span = LEDGER.verdicts.length ? `, runs that ended from ${LEDGER.verdicts[0].window_start} to before ${LEDGER.verdicts[0].window_end}` : "";
   place.append(table(`Verdicts over matched pairs${span}`, [["Workload"], ...kpis.map(([, words]) => [words]), ["Of the cost: why", "", "wordy"]], rows, {
-    empty: "The publication has no comparison.", why: [["Ratio: TPU divided by Trainium, with its 98 % interval. A named side took less; assumed watts decide nothing. The quarterly report has every figure that is compared", []]] }));
+    empty: "The publication has no comparison.", why: [["Ratio: TPU divided by Trainium over the pairs of these dates, with their 98 % interval. Cost per run: to its target, or of fixed work. A named side took less, over half quarters of registered pairs; assumed watts decide nothing. The quarterly report has every figure that is compared", []]] }));
 }
 
 function drawSources(place) {
