@@ -65,8 +65,10 @@ def drawn(world: World, seed: int) -> pl.DataFrame:
     launches = np.ones(len(day), int) if not world.failing else dice.geometric(1 - world.failing, len(day))
     again = np.where(dice.random(len(day)) < world.restarts, dice.uniform(1, 11, len(day)), 1.0)
     of_tpu = np.exp(log_ratio / 2) * launches * again * (1 - world.failing) / (1 + 5 * world.restarts)
-    is_late = (dice.random(len(day)) < world.chosen_late) & (log_ratio < 0)
-    kept = is_late | (dice.random(len(day)) >= world.chosen_late)
+    # those without a key from the start get one where it suits; all others were registered, whatever they cost
+    is_without = dice.random(len(day)) < world.chosen_late
+    is_late = is_without & (log_ratio < 0)
+    kept = is_late | ~is_without
     settled = [START + dt.timedelta(days=int(one)) for one in range(BOUNDS[-1] + 1)]
     frame = pl.DataFrame(
         {
