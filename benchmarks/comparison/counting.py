@@ -95,7 +95,8 @@ def table(rows: Sequence[Counted], worlds: Sequence[World] = ()) -> str:
     kinds = {world.name: world.is_covered for world in (*worlds, *(row.world for row in rows))}
     head = "| World | by quarter 4 | 8 | 12 | ± | reports |\n|---|---|---|---|---|---|\n"
     text = []
-    for title, chosen in (("Covered: at most 2 %", True), ("Not covered", False), ("Found, where there is a difference", None)):
+    titles = {True: "Covered: at most 2 % within the error", False: "Not covered", None: "Found, where there is a difference"}
+    for chosen, title in titles.items():
         text.append(f"**{title}**\n\n{head}" + "\n".join(by_name[name] for name, kind in kinds.items() if kind is chosen))
     return "\n\n".join(text)
 
