@@ -48,7 +48,11 @@ from connectors.telemetry.samples import KeyFacts, Problems, SampleError, decode
 __all__ = ["KIND", "QUESTIONS", "SCHEMA", "convert", "find_deliveries"]
 
 KIND = "prometheus"
-SCHEMA = schema_of(KIND, *optional("power_limit_mw", BigInt))  # to which the driver holds a GPU's power in the step
+SCHEMA = schema_of(
+    KIND,
+    *optional("power_limit_mw", BigInt),  # to which the driver holds a GPU's power in the step
+    power_limit_mw=0,
+)
 
 _LINES = packed(".jsonl", ".ndjson")
 _REMEDY = "Save answers of /api/v1/query_range as the server gives them."
