@@ -33,7 +33,7 @@ def test_a_full_build_by_dbt_is_published_in_the_same_bytes(
     shutil.copytree(demo_home, folder, symlinks=True)
     monkeypatch.setenv("TRAINLEDGER_NOW", DEMO_NOW)
     # the demo's last refresh built no month again, and a schema raw has the files of the months that are built
-    done = trainledger("refresh", "--months", "2026-04..2026-09", "--config", folder / "trainledger.yaml")
+    done = trainledger("refresh", "--months", "2025-11..2026-09", "--config", folder / "trainledger.yaml")
     assert done.returncode == 0, done.stderr
     ours = folder / "trainledger-home" / "build.duckdb"
     shutil.copyfile(ours, build_file)
