@@ -12,6 +12,7 @@ WORDS_OF_A_QUARTER = {
     "cast($end - interval 1 year as date)": "$start",
     verdicts.SPAN: "'these dates'",
     "the four quarters to the end of $quarter": "these dates",
+    "the end of $quarter": "the end of these dates",
     "in the quarter": "in these dates",
     "in this quarter": "in these dates",
 }
