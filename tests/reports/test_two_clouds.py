@@ -116,24 +116,25 @@ def test_workloads_without_a_pair_show_medians_and_say_that_they_are_unpaired(tm
     assert row["trainium_median"] and row["tpu_median"] and 'class="dot' not in report.html.read_text()
 
 
+TARGET = """update marts.dim_training_runs set target_metric = 'loss', target_direction = 'min', target_value = 2.0,
+    is_target_reached = training_run_id <> 'llm-8b-tpu-00'"""
+
+
 @pytest.mark.parametrize(
-    ("change", "column"),
+    ("change", "column", "measure"),
     [
-        ("update marts.dim_training_runs set state = 'failed' where training_run_id = 'llm-8b-tpu-00'", "unfinished_count"),
-        (
-            "update marts.dim_training_runs set is_target_reached = false where training_run_id = 'llm-8b-tpu-00'",
-            "target_missed_count",
-        ),
+        ("update marts.dim_training_runs set state = 'failed' where training_run_id = 'llm-8b-tpu-00'", "unfinished_count", COST),
+        (TARGET, "target_missed_count", "Cost per run to target"),
     ],
 )
 def test_a_run_that_did_not_finish_or_missed_its_target_is_counted_and_not_compared(
-    tmp_path: Path, change: str, column: str
+    tmp_path: Path, change: str, column: str, measure: str
 ) -> None:
     record = record_of(rendered(changed(write_published(tmp_path / "p.duckdb", PAIRED), change), "2026Q2", tmp_path))
     rows = [row for row in values_of(record, "compared_runs") if row["workload_key"] == "llm-8b"]
     tpu = next(row for row in rows if row["accelerator_family"] == "tpu")
     assert (tpu[column], tpu["ended_count"], tpu["compared_count"], tpu["paired_count"]) == ("1", "4", "3", "3")
-    assert of(record, "llm-8b")["pair_count"] == "3"
+    assert of(record, "llm-8b", measure)["pair_count"] == "3"
 
 
 def test_costs_in_two_currencies_make_no_ratio(tmp_path: Path) -> None:
