@@ -22,7 +22,10 @@ def test_carbon_is_published_to_august_with_june_in_its_new_version(demo):
         versions[path.parent.name[-10:-3]] = (version, datetime.fromtimestamp(path.stat().st_mtime, UTC).strftime("%m-%d"))
     assert versions == {
         "2025-11": (16, "12-15"),
+        "2025-12": (16, "01-15"),
+        "2026-01": (16, "02-15"),
         "2026-02": (16, "03-15"),
+        "2026-03": (16, "04-15"),
         "2026-04": (16, "05-15"),
         "2026-05": (16, "06-15"),
         "2026-06": (17, "08-20"),
