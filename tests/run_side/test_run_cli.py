@@ -33,6 +33,7 @@ COMMANDS = [
         ["run"],
         ["digest"],
         ["mcp"],
+        ["plan"],
         ["verify"],
         ["prune"],
     ),
@@ -85,7 +86,14 @@ def test_help_has_five_groups_and_begins_with_init_doctor_refresh() -> None:
 
 @pytest.mark.parametrize("command", [c for c in COMMANDS if c not in (["demo"], ["init"], ["record"])], ids=" ".join)
 def test_a_configuration_that_is_not_there_is_named_with_its_remedy(command: list[str], tmp_path: Path) -> None:
-    needed = {"sql": ["select 1"], "run": ["a"], "dbt": ["ls"], "quarterly": ["--quarter", "2026Q3"], "verify": ["--landing"]}
+    needed = {
+        "sql": ["select 1"],
+        "run": ["a"],
+        "dbt": ["ls"],
+        "plan": ["--workload", "chat"],
+        "quarterly": ["--quarter", "2026Q3"],
+        "verify": ["--landing"],
+    }
     more = {**needed, "trace": ["--figure", "2026Q3/glance/effective_cost"], "accept": ["cur", "2026-04"]}.get(command[-1], [])
     code, _, err = run(*command, *more, "--config", str(tmp_path / "none.yaml"))
     assert code == 2 and "none.yaml" in err and "trainledger init" in err and "Traceback" not in err
