@@ -7,6 +7,7 @@ import duckdb
 import pytest
 
 from reports.errors import PublicationError, QuarterError
+from reports.quarterly import render
 from tests.reports.kit import changed, record_of, rendered, tables_of, values_of
 from tests.reports.published_fixture import TWO_RUNS, write_published
 from tests.reports.published_rows import PAYERS, Run
@@ -83,11 +84,11 @@ def test_what_is_not_a_quarter_is_refused_by_name(published: Path, tmp_path: Pat
 
 def test_a_file_that_is_not_a_publication_is_refused_with_a_remedy(tmp_path: Path) -> None:
     with pytest.raises(PublicationError, match="trainledger refresh"):
-        rendered(tmp_path / "absent.duckdb", "2026Q2", tmp_path)
+        render(tmp_path / "absent.duckdb", "2026Q2", tmp_path, organisation="Example AG")
     garbage = tmp_path / "garbage.duckdb"
     garbage.write_bytes(b"not a database" * 500)
     with pytest.raises(PublicationError, match="cannot be read"):
-        rendered(garbage, "2026Q2", tmp_path)
+        render(garbage, "2026Q2", tmp_path, organisation="Example AG")
     empty = changed(tmp_path / "empty.duckdb", "create table t (a int)")
     with pytest.raises(PublicationError, match="no schema `marts`"):
-        rendered(empty, "2026Q2", tmp_path)
+        render(empty, "2026Q2", tmp_path, organisation="Example AG")
