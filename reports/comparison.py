@@ -14,8 +14,9 @@ from pathlib import Path
 from reports import REPORT_FORMAT
 from reports.code import code_digest
 from reports.errors import PublicationError, WindowError
-from reports.model import Section, Table, TableSpec, answered
+from reports.model import Section, Table, TableSpec
 from reports.page import html, records, words
+from reports.pages import answered
 from reports.publication import Publication, open_publication
 from reports.quarter import Window, months_before
 from reports.sections import asked_dates, claims, verdicts
@@ -80,12 +81,12 @@ def _sections(publication: Publication, statements: Mapping[str, str], window: W
     def alone(sql: str) -> str:
         return standing_alone(sql, statements, window)
 
-    def tables(*specs: TableSpec) -> dict[str, Table]:
-        return answered(publication, window, *specs, query=alone)
+    def tables(*asked: str | TableSpec) -> dict[str, Table]:
+        return answered(publication, window, *asked, changed=alone, words=asked_dates.of_dates)
 
     apart = publication.rows_if_there(alone(window.fill(asked_dates.words_of_dates(verdicts.DISAGREEMENT))))
     sections = (
-        verdicts.side_by_side(tables(*asked_dates.SPECS), asked_dates.LEAD, apart, ""),
+        verdicts.side_by_side(tables(*asked_dates.TABLES), asked_dates.LEAD, apart, ""),
         Section("claims", claims.TITLE, claims.LEAD, tuple(tables(*claims.TABLES).values())),
         Section("evidence", "Evidence", "", tuple(tables(BUILD).values())),
     )

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from reports.issue import Issue, Policy
-from reports.model import Figure, Section, Table, TableSpec, answered
+from reports.model import Figure, Section, Table, TableSpec
+from reports.pages import answered
 from reports.publication import Publication
 from reports.quarter import Quarter
 from reports.sections import (

@@ -4,14 +4,13 @@ A column's `kind` is what it holds (and so how it is aligned, rounded and labell
 there means.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from decimal import Decimal
 from itertools import takewhile
 from urllib.parse import quote
 
 from reports.door import Row
-from reports.publication import Publication
 from reports.quarter import Quarter, Window
 
 TEXT_KINDS = frozenset({"text", "code", "state", "month", "date", "time", "flag", "digest"})
@@ -49,7 +48,7 @@ Span = Quarter | Window  # what fills the marks of a query
 
 @dataclass(frozen=True)
 class TableSpec:
-    """A question with its SQL. SQL, headings and method may hold the marks of `Quarter.fill`."""
+    """A table of a report and the query that gives its rows. Headings and method may hold the marks of `Quarter.fill`."""
 
     id: str
     title: str
@@ -173,21 +172,3 @@ class Section:
     charts: Mapping[str, Sequence[object]] = field(default_factory=dict)
     absent: str = ""
     sentences: tuple[Sentence, ...] = ()
-
-
-def answer(publication: Publication, span: Span, spec: TableSpec, query: Callable[[str], str] = str) -> Table:
-    """Ask the table's query of a span. Where the publication has not what it asks for, the table is absent and left out.
-
-    `query` makes another query of the filled one.
-    """
-    asked = spec.of(span)
-    asked = replace(asked, sql=query(asked.sql))
-    if publication.missing(asked.sql):
-        return Table(asked, absent="not part of this publication", quarter=span.name)
-    return Table(asked, tuple(publication.rows(asked.sql)), quarter=span.name)
-
-
-def answered(publication: Publication, span: Span, *specs: TableSpec, query: Callable[[str], str] = str) -> dict[str, Table]:
-    """The tables that have something to show, in their order."""
-    tables = (answer(publication, span, spec, query) for spec in specs)
-    return {table.id: table for table in tables if not table.absent and (table.rows or not table.spec.is_dropped_when_empty)}

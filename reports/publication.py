@@ -4,10 +4,12 @@ The folder is that of an evidence pack: `marts/<table>.parquet`, `ops/<table>.pa
 is among what is asked of it: that goes through the door (door.py), to copies of its tables.
 """
 
+import json
 import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,13 @@ class Publication:
         named = "select distinct schema_name || '.' || table_name from duckdb_columns()"
         named += " where not internal and database_name = current_database()"
         self.tables = {table for (table,) in connection.execute(named).fetchall()}
+
+    @cached_property
+    def pages(self) -> dict[str, tuple[str, dict[str, Any]]]:
+        """By id each table of reports that the file can answer: the SELECT of its page, and how the page declares it."""
+        rows = self.rows_if_there("select statement, printed from ops.report_pages order by model")
+        printed = ((row["statement"], json.loads(row["printed"])) for row in rows)
+        return {id: (statement, declared) for statement, tables in printed for id, declared in tables.items()}
 
     def missing(self, sql: str) -> str:
         """The tables that a query names and this file does not have, as words: the published file has no marts.a, no ops.b."""

@@ -63,15 +63,21 @@ class Quarter:
     def previous(self) -> "Quarter":
         return Quarter(self.year - 1, 4) if self.number == 1 else Quarter(self.year, self.number - 1)
 
+    @property
+    def arguments(self) -> dict[str, str | date]:
+        """What the rows of a page are chosen by: `$quarter`, `$start` ... in its declaration. A year ends with the quarter."""
+        months = {f"month_{n}": month for n, month in enumerate(self.months, 1)}
+        days = {"before": self.previous.start, "start": self.start, "end": self.end, "year": months_before(self.end, 12)}
+        return {"quarter": self.name, **days, **months}
+
     def fill(self, text: str) -> str:
         """A query, heading or sentence of any quarter as one of this: `$start` becomes date '2026-07-01', `$quarter` 2026Q3.
 
         A mark that is none of these is a KeyError; `$$` is a dollar.
         """
         months = {f"month_{n}": month for n, month in enumerate(self.months, 1)}
-        days = {"before": self.previous.start, "start": self.start, "end": self.end, **months}
         return Template(text).substitute(
-            {name: f"date '{day}'" for name, day in days.items()},
+            {name: f"date '{day}'" for name, day in self.arguments.items()},
             **{f"{name}_name": month_name(month) for name, month in months.items()},
             **{f"{name}_short": short_month_name(month) for name, month in months.items()},
             quarter=self.name,
@@ -119,6 +125,11 @@ class Window:
     @property
     def words(self) -> str:
         return f"{day_name(self.start)} to {day_name(self.end - timedelta(days=1))}"
+
+    @property
+    def arguments(self) -> dict[str, str | date]:
+        """What the rows of a page are chosen by; where a quarter has a year these dates have themselves."""
+        return {"start": self.start, "end": self.end, "year": self.start}
 
     def fill(self, text: str) -> str:
         """A query or sentence with the marks of a quarter as one of this window: `$start` becomes date '2025-10-01'."""

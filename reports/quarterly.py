@@ -11,8 +11,8 @@ from pathlib import Path
 from reports import REPORT_FORMAT, contents
 from reports.code import code_digest
 from reports.issue import Issue, Policy
-from reports.model import answer
 from reports.page import html, records, words
+from reports.pages import answer
 from reports.publication import open_publication
 from reports.quarter import Quarter
 from reports.sections import headlines, quality

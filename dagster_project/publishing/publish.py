@@ -42,7 +42,7 @@ from dagster_project.publishing.ledger_page import show_page, write_data
 from dagster_project.publishing.month_files import write_files
 from dagster_project.publishing.parts import LINK, Parts, new_folder, remove_old_parts, swap_parts
 from dagster_project.publishing.run_aliases import write_run_aliases
-from dagster_project.publishing.statements import write_statements, write_views
+from dagster_project.publishing.statements import Page, write_page_views, write_pages, write_statements, write_views
 from dagster_project.publishing.tables import COPIED, PublishedTable, ops_tables
 from dagster_project.publishing.totals import write_totals
 from dagster_project.publishing.view_files import write_view_files
@@ -50,7 +50,7 @@ from dagster_project.publishing.view_files import write_view_files
 if TYPE_CHECKING:
     import duckdb
 
-    from reports.ledger.page import Page
+    from reports.ledger.page import Page as LedgerPage
 
 FILE_NAME = "trainledger.duckdb"
 COMMIT_RECORD = "PUBLICATION.json"
@@ -77,10 +77,11 @@ def publish(
     identity: Identity,
     months: Collection[date] | None = None,
     statements: Mapping[str, str] | None = None,
+    pages: Sequence[Page] = (),
 ) -> dict[str, Any]:
     """Publish the build file that is open, which is named build.duckdb. Returns what PUBLICATION.json states.
 
-    `statements` are the SELECTs of report models, by name: of a view it is all there is.
+    `statements` are the SELECTs of report models, by name: of a view it is all there is. `pages` are what reports print.
     `months` are those the build built. What is published row for row stays as it is. None: nothing stays.
     """
     published.mkdir(parents=True, exist_ok=True)
@@ -92,7 +93,7 @@ def publish(
     folder = new_folder(published, identity.build_id)
     whole_bytes = _begin_file(new_file, last)
     parts = Parts(folder, published / LINK, last, frozenset(part_of(month) for month in months or ()))
-    written, page = _write(build, new_file, tables, identity.build_id, parts, statements or {})
+    written, page = _write(build, new_file, tables, identity.build_id, parts, statements or {}, pages)
     readers = modes.as_in(published)
     for made in (new_file, folder):
         modes.give(made, readers)
@@ -157,7 +158,8 @@ def _write(
     build_id: str,
     parts: Parts,
     statements: Mapping[str, str],
-) -> tuple[dict[str, Any], Page]:
+    pages: Sequence[Page],
+) -> tuple[dict[str, Any], LedgerPage]:
     """Bring the new file to the rows of the build. Returns what PUBLICATION.json states of tables and Parquet, and the page."""
     digests, last = list[TableDigest](), parts.last
     with build.cursor() as connection:  # in the engine that has the build open: another one would read the whole file again
@@ -184,8 +186,10 @@ def _write(
         write_run_aliases(connection, catalog)
         write_contract(connection)
         write_statements(connection, statements)
+        write_pages(connection, pages)
         if not (last and last.is_intact):  # else the copied file has them
             write_views(connection, tables, statements)
+            write_page_views(connection, pages)
         files = write_files(connection, parquet_only, digests, parts)
         files |= write_view_files(connection, tables, digests, statements, parts)
         _comment(connection, {"marts": tables, "ops": [*of_ops.values()], "main": tables})

@@ -1,19 +1,54 @@
-"""What of a publication can be asked again of the published file alone: the SELECTs of report models, and views made of them.
+"""What of a publication can be asked again of the published file alone: the SELECTs of report models and pages, and their views.
 
 A report model reads published tables and nothing else, so its SELECT is whole: it runs on this file, on the Parquet beside it,
-for other dates, or on fewer rows. What it reads and how it is laid out is dbt's (warehouse/report_models.py).
+for other dates, or on fewer rows. A page is what reports print: its rows are worked out when somebody asks. What both read and
+how they are laid out is dbt's (warehouse/report_models.py).
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from dagster_project.publishing.digest import quoted
 from dagster_project.publishing.tables import PublishedTable
 
 if TYPE_CHECKING:
     import duckdb
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Page:
+    """A model that reports print, its SELECT, and the tables of reports that print its rows, by id."""
+
+    model: str
+    statement: str
+    printed: Mapping[str, Any]
+
+    @property
+    def is_table(self) -> bool:
+        """Whether its rows are a published table's own: then it needs no view."""
+        return self.statement.startswith("select * from ")
+
+
+def write_pages(connection: duckdb.DuckDBPyConnection, pages: Sequence[Page]) -> None:
+    """Create `ops.report_pages` in a new published file."""
+    connection.execute(
+        "create or replace table ops.report_pages (model varchar not null, statement varchar not null, printed varchar not null)"
+    )
+    rows = [(page.model, page.statement, json.dumps(page.printed, ensure_ascii=False)) for page in pages]
+    if rows:
+        connection.executemany("insert into ops.report_pages values (?, ?, ?)", rows)
+
+
+def write_page_views(connection: duckdb.DuckDBPyConnection, pages: Sequence[Page]) -> None:
+    """Create a view of each page that is no published table, unless the copied file has it."""
+    connection.execute("create schema if not exists pages")
+    for page in pages:
+        if not page.is_table:
+            connection.execute(f"create view if not exists pages.{quoted(page.model)} as {page.statement}")
 
 
 def write_statements(connection: duckdb.DuckDBPyConnection, statements: Mapping[str, str]) -> None:

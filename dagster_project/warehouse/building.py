@@ -20,6 +20,7 @@ from dagster_project.election.months import is_read_by
 from dagster_project.election.units import fingerprints
 from dagster_project.landing.judging.rules import EVERY_ONE_JUDGED
 from dagster_project.landing.verifying import require_same
+from dagster_project.publishing.digest import quoted
 from dagster_project.publishing.publish import Identity, publish
 from dagster_project.publishing.tables import published_tables
 from dagster_project.warehouse import builds, gates, modelling, on_spark, report_models, statements, steps
@@ -86,7 +87,8 @@ def publish_steps(site: Site, build: Build) -> Iterator[steps.Step]:
         selects = {name: text for name, text in report_models.select_texts(site.root).items() if name not in absent}
         identity = Identity(build.build_id, build.fingerprint, build.code_version, build.units, build.engine, absent)
         built = None if build.is_full else build.month_dates
-        record = publish(connection, site.published, tables, identity, built, selects)
+        pages = [page for page in report_models.pages(site.root) if not any(quoted(name) in page.statement for name in absent)]
+        record = publish(connection, site.published, tables, identity, built, selects, pages)
         site.marker.unlink(missing_ok=True)
         durable.sync(site.root)
         yield steps.Published(build, record, time.monotonic() - started)

@@ -1,8 +1,8 @@
-"""The SELECT of every report model, as the published file can run it: dbt's compiled text with the names of published tables.
+"""The SELECT of every report model and page, as the published file can run it: dbt's text with the names of published tables.
 
 Report models read published models and seeds only, directly or through the tables that they have in common, whose SELECTs are
-written before theirs. So their text is the same in every build of one version of the code. What a publication does with it is
-publishing/statements.py.
+written before theirs; pages, which reports print, read these and tables of ops. So their text is the same in every build of one
+version of the code. What a publication does with it is publishing/statements.py.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dagster_project.publishing.digest import quoted
+from dagster_project.publishing.statements import Page
 from dagster_project.warehouse import gates, modelling, statements
 from dagster_project.warehouse.nodes import NodeResult
 from dagster_project.warehouse.statements import Statement
@@ -56,18 +57,42 @@ def left_to_duckdb(home: Path, done: Iterable[NodeResult]) -> list[Statement]:
     return [one for one in statements.statements(home) if one.unique_id in chosen or (one.is_test and one.unique_id not in asked)]
 
 
-def published_statements(manifest: Mapping[str, Any], compiled: Mapping[str, str]) -> dict[str, str]:
-    """The compiled text of every report model over `marts.<table>`; one that reads what is not published is refused."""
+def pages(home: Path) -> list[Page]:
+    """Every page by name: a model of reports, or a published table of which some rows are printed as they are."""
+    manifest, compiled = modelling.project(home), modelling.compiled(home)
+    made = published_statements(manifest, compiled, statements.PAGES)
+    found = [
+        Page(node["name"], made[node["name"]], _printed(node))
+        for node in _models(manifest, statements.PAGES).values()
+        if node["name"] in made
+    ]
+    for node in [*manifest["nodes"].values(), *manifest.get("sources", {}).values()]:
+        if (printed := _printed(node)) and not node["path"].startswith(statements.PAGES):
+            schema = "ops" if node["schema"] == "ops" else "marts"
+            found.append(Page(node["name"], f"select * from {schema}.{quoted(node['name'])}", printed))
+    return sorted(found)
+
+
+def _printed(node: Mapping[str, Any]) -> dict[str, Any]:
+    """The tables of reports that print rows of a model: by id how each chooses, orders and calls them."""
+    return (node["config"].get("meta") or {}).get("printed") or {}
+
+
+def published_statements(manifest: Mapping[str, Any], compiled: Mapping[str, str], folder: str = FOLDER) -> dict[str, str]:
+    """The compiled text of the models of a folder over `marts.<table>`; one that reads what is not published is refused."""
     published = [node for node in manifest["nodes"].values() if (node["config"].get("meta") or {}).get("published")]
     in_common = {
         node["relation_name"]: (node["name"], compiled[key].strip()) for key, node in _models(manifest, *IN_COMMON).items()
     }
     found = {}
-    for unique_id, node in _models(manifest, FOLDER).items():
+    for unique_id, node in _models(manifest, folder).items():
+        if node["config"]["materialized"] == "ephemeral":
+            continue
         text = _standing_alone(compiled[unique_id].strip(), in_common)
         for other in published:
             text = text.replace(other["relation_name"], f"marts.{quoted(other.get('alias') or other['name'])}")
         database = node["relation_name"].partition(".")[0]
+        text = text.replace(f'{database}."ops".', "ops.")
         if f"{database}." in text:
             rest = text.partition(f"{database}.")[2].split()[0]
             raise LookupError(f"report model {node['name']} reads {rest}, which is not published")

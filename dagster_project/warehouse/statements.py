@@ -25,6 +25,7 @@ SEED = "seed"
 TEST = "test"
 # below dbt/models: the ledger is whole without what is there
 REPORTS = ("marts/reports/", "intermediate/reporting/", "intermediate/comparison/")
+PAGES = "pages/"  # likewise: what reports print, which no build runs
 VIEW = "view"
 RUN = (BY_MONTH, "table", VIEW, SEED, TEST)
 WHOLE = re.compile(r"/\* whole \*/.*?/\* end of whole \*/", re.S)  # in dbt/macros/by_month.sql: only where a table is built whole
@@ -105,7 +106,9 @@ def statements(home: Path) -> list[Statement]:
 
 
 def _is_run(node: Mapping[str, Any]) -> bool:
-    return node["resource_type"] in (TEST, SEED) or node["config"]["materialized"] in RUN
+    if node["resource_type"] in (TEST, SEED):
+        return True
+    return node["config"]["materialized"] in RUN and not node["path"].startswith(PAGES)
 
 
 def _in_order(statements: Mapping[str, Statement]) -> list[Statement]:

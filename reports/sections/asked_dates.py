@@ -33,12 +33,9 @@ def of_dates(spec: TableSpec) -> TableSpec:
     return replace(spec, columns=columns, key=key, sql=sql, method=method, empty=empty)
 
 
-SPECS = tuple(
-    of_dates(spec)
-    for spec in (
-        *(verdicts.VERDICTS, verdicts.BY_KPI, verdicts.STRATA, verdicts.SENSITIVITIES, verdicts.BREAK_EVEN, verdicts.PAIRS),
-        compared.RESIDUAL_SHARES,
-        calibration.WATTS,
-    )
+TABLES = (
+    *(verdicts.VERDICTS, verdicts.BY_KPI, verdicts.STRATA, verdicts.SENSITIVITIES, verdicts.BREAK_EVEN, verdicts.PAIRS),
+    compared.RESIDUAL_SHARES,
+    calibration.WATTS,
 )
 LEAD = verdicts.LEAD.replace("attempts, matched", "attempts that ended in these dates, matched")

@@ -4,7 +4,8 @@ The figures are rows of a published table. What each of them means in the reader
 docs/methodology/disclosure.md.
 """
 
-from reports.model import Section, answered
+from reports.model import Section
+from reports.pages import answered
 from reports.publication import Publication
 from reports.quarter import Quarter
 from reports.sections.tables import chosen, summed

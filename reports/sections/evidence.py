@@ -1,7 +1,8 @@
 """Section 10: what every figure rests on, by digest, and the one command that does the work again."""
 
 from reports.issue import Issue
-from reports.model import Section, answered
+from reports.model import Section
+from reports.pages import answered
 from reports.publication import Publication
 from reports.quarter import Quarter
 from reports.sections import reference

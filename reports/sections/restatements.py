@@ -7,8 +7,9 @@ from dataclasses import replace
 from decimal import Decimal
 
 from reports.issue import Issue, Policy
-from reports.model import Section, answer
+from reports.model import Section
 from reports.page.numbers import grouped
+from reports.pages import answer
 from reports.publication import Publication
 from reports.quarter import Quarter
 from reports.sections.tables import chosen

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from reports.door import Row
 from reports.errors import QuarterError
-from reports.model import answer
+from reports.pages import answer
 from reports.publication import Publication
 from reports.quarter import Quarter, listed, month_name
 from reports.sections.sql import PRESENCE, account_names, within

@@ -11,7 +11,6 @@ of its name. `_` holds what else these columns have in common, in the words of `
     named: [column, heading] an id and what people call it: one cell on the page, two columns in the data files
 """
 
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -20,58 +19,10 @@ from typing import Any
 import yaml
 
 from reports.model import Column, TableSpec
+from reports.pages import ADDED, declared_spec
 from reports.sections.sql import whole
 
 HERE = Path(__file__).resolve().parent
-ENDINGS = {
-    "money": "_cost",
-    "mass": "_kgco2e",
-    "energy": "_kwh",
-    "hours": "_hours",
-    "ratio": "_ratio",
-    "count": "_count _months _cells _records _years _number rows position _differ _without_figure _per_node",
-    "month": "_month",
-    "date": "_date valid_from",
-    "time": "_at undated",
-    "flag": "passed has_bill has_carbon",
-    "digest": "_hash",
-    "state": "confidence _rule _component state _status outcome _kind _option",
-    "code": "_id _code _key _type _types _version _versions _zone _object currency regions kind partition gate field fingerprint",
-}
-
-ADDED = frozenset({"money", "mass", "energy", "hours"})  # kinds of which the parts add up
-
-
-def kind_of(key: str) -> str:
-    """A measure's name ends in its unit, so the name shows the kind: effective_cost is money, region_id a code."""
-    return next((kind for kind, endings in ENDINGS.items() if key.endswith(tuple(endings.split()))), "text")
-
-
-def columns(rows: Iterable[dict[str, Any]]) -> Iterator[Column]:
-    """The columns of declared rows."""
-    for row in rows:
-        for key, label in row.items():
-            if key != "_":
-                yield from _column(key, label, **row.get("_", {}))
-
-
-def _column(
-    key: str,
-    label: str,
-    *,
-    kind: str = "",
-    bounds: Iterable[str] = (),
-    bounded: bool | str = False,
-    named: tuple[str, str] = ("", ""),
-    **others: Any,
-) -> Iterator[Column]:
-    kind, stem = kind or kind_of(key), key if bounded is True else bounded
-    ends = {f"{stem}_low": f"{label}, low bound", f"{stem}_high": f"{label}, high bound"} if stem else {}
-    yield Column(key, label, kind, bounds=tuple(bounds or ends), name=named[0], **others)
-    for end, words in ends.items():
-        yield Column(end, words, kind, is_data_only=True, **others)
-    if named[0]:
-        yield Column(*named, note="the bills carry no name for it", is_data_only=True)
 
 
 @cache
@@ -85,14 +36,7 @@ def declared() -> dict[str, Any]:
 
 def table(id: str) -> TableSpec:
     """A declared table, without its query."""
-    entry = declared()[id]
-    method = entry["method"]  # one text, or several that other tables share
-    parts = {
-        "columns": tuple(columns(entry["columns"])),
-        "key": tuple(entry.get("key", ())),
-        "method": method if isinstance(method, str) else " ".join(method),
-    }
-    return TableSpec(id=id, sql="", **{**entry, **parts})
+    return declared_spec(id, declared()[id])
 
 
 def by(id: str, name: str, group: str, label: str) -> TableSpec:

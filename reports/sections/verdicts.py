@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from urllib.parse import quote
 
 from reports.door import Row
-from reports.model import Section, Sentence, Table, answered
+from reports.model import Section, Sentence, Table
+from reports.pages import answered
 from reports.publication import Publication
 from reports.quarter import Quarter
 from reports.sections import compared
@@ -33,18 +34,7 @@ WHEN = " ".join(f"when '{key}' then '{words}'" for key, words in KPIS.items())
 MEASURE = f"case kpi {WHEN} end"
 POSITION = f"list_position({list(KPIS)}, kpi)"  # in reading order
 
-# of a workload the one figure that its runs promised
-VERDICTS = chosen(
-    "verdicts",
-    f"""marts.rpt_trainium_vs_tpu
-where {WINDOWS} and kpi in {PRIMARY} and (window_start = $start or pair_count > 0)
-qualify row_number() over (
-    partition by workload_key, window_start order by verdict = 'not_comparable', pair_count desc, kpi desc
-) = 1""",
-    "workload_key, window_start desc",
-    measure=MEASURE,
-    span=SPAN,
-)
+VERDICTS = "verdicts"
 MODELLED_VERDICTS = chosen(
     "modelled_verdicts",
     f"""marts.rpt_trainium_vs_tpu
@@ -139,7 +129,7 @@ def side_by_side(
     # beside the pairs of a chart stand the figures of its span: of the two of a quarterly report the four quarters
     rated = (row for row in tables[BY_KPI.id].rows if row["factor_view"] == "chip" and row["span"] != "quarter") if pairs else ()
     drawn = ratio_chart(pairs, tuple(rated), span)
-    charts = {VERDICTS.id: drawn} if drawn else {}
+    charts = {VERDICTS: drawn} if drawn else {}
     return Section("side_by_side", TITLE, lead, tuple(tables.values()), charts, absent, tuple(map(disagreement, apart)))
 
 

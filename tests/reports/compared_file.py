@@ -6,6 +6,8 @@ from pathlib import Path
 
 import duckdb
 
+from tests.reports.report_models import with_pages
+
 ENDED = ("2025-09-30 23:59:59", "2025-10-01 00:00:00", "2026-09-30 23:59:59", "2026-10-01 00:00:00", "2026-10-05 12:00:00")
 ASKED = """asked as (
     /* windows */
@@ -68,4 +70,5 @@ def write_compared(path: Path) -> Path:
         connection.executemany("insert into ops.report_statements values (?, ?)", list(STATEMENTS.items()))
         for model, statement in STATEMENTS.items():
             connection.execute(f"create table marts.{model} as {statement}")
+        with_pages(connection)
     return path

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import duckdb
 
-from tests.reports.report_models import report_models, statement
+from tests.reports.report_models import report_models, statement, with_pages
 
 SCHEMA = Path(__file__).with_name("published_schema.sql")
 SEEDS = Path(__file__).resolve().parents[2] / "dbt" / "seeds"
@@ -35,6 +35,7 @@ class File:
             for model in (*report_models(), *report_models()):  # twice: one may read another
                 with suppress(duckdb.CatalogException, duckdb.BinderException):  # or read what this small file does not have
                     connection.execute(f"create view marts.{model} as {statement(model)}")
+            with_pages(connection)
 
 
 def literal(value: object) -> str:

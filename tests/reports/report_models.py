@@ -1,4 +1,4 @@
-"""The SELECT of a report model over a small published file: its own text with schema `marts`, without dbt.
+"""The SELECT of a report model or a page over a small published file: its own text with schema `marts`, without dbt.
 
 Report models read published tables, and what they have in common, alone, so that their names are all there is to compile.
 """
@@ -12,16 +12,20 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import jinja2
+import yaml
+
+from dagster_project.publishing.statements import Page, write_pages
 
 DBT = Path(__file__).resolve().parents[2] / "dbt"
 FOLDER = DBT / "models" / "marts" / "reports"
-IN_COMMON = {
-    path.stem: path for name in ("reporting", "comparison") for path in (DBT / "models" / "intermediate" / name).glob("*.sql")
-}
-NAMED = re.compile(r"\bint_\w+\b")
+PAGES = DBT / "models" / "pages"
+SHARED = "intermediate/reporting", "intermediate/comparison", "pages/shared"
+IN_COMMON = {path.stem: path for name in SHARED for path in (DBT / "models" / name).glob("*.sql")}
+NAMED = re.compile(rf"\b(?:{'|'.join(IN_COMMON)})\b")
 WITH = re.compile(r"(?:\s|--[^\n]*\n)*with\s", re.IGNORECASE)
-LISTS = re.compile(r"{% macro (\w+)\(\) -%}\s*{{ return\((\[.*?\])\) }}\s*{%- endmacro %}", re.DOTALL)
+LISTS = re.compile(r"{% macro (\w+)\(\) -%}\s*{{ return\(([\[{].*?[\]}])\) }}\s*{%- endmacro %}", re.DOTALL)
 ENVIRONMENT = jinja2.Environment(extensions=["jinja2.ext.do"], autoescape=False)
 
 
@@ -37,13 +41,20 @@ def _names() -> dict[str, Any]:
         def dispatch(self, name: str, package: str) -> Any:
             return dispatched[f"duckdb__{name}"]
 
-    names = {"ref": _ref, "config": lambda **settings: "", "return": lambda value: value, "adapter": Adapter(), **lists}
+    names = {
+        "ref": _ref,
+        "source": "{}.{}".format,
+        "config": lambda **settings: "",
+        "return": lambda value: value,
+        "adapter": Adapter(),
+        **lists,
+    }
     module = ENVIRONMENT.from_string(LISTS.sub("", text)).make_module(names)
     dispatched |= {name: getattr(module, name) for name in dir(module) if not name.startswith("_")}
     return names | dispatched
 
 
-def _giving(items: list[str]) -> Callable[[], list[str]]:
+def _giving(items: Any) -> Callable[[], Any]:
     return lambda: items
 
 
@@ -77,3 +88,25 @@ def statement(model: str) -> str:
 
 def report_models() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.sql"))
+
+
+def pages() -> list[Page]:
+    """Every page, and every published table of which rows are printed as they are."""
+    found = []
+    for path in sorted(DBT.glob("models/**/*.yml")):
+        described = yaml.load(path.read_bytes(), yaml.CSafeLoader) or {}
+        nodes = [("marts", node) for node in described.get("models", [])]
+        nodes += [(of["name"], node) for of in described.get("sources", []) for node in of["tables"]]
+        for schema, node in nodes:
+            name, printed = node["name"], node.get("config", {}).get("meta", {}).get("printed", {})
+            if PAGES in path.parents and name not in IN_COMMON:
+                found.append(Page(name, statement(name), printed))
+            elif printed:
+                found.append(Page(name, f"select * from {schema}.{name}", printed))
+    return found
+
+
+def with_pages(connection: duckdb.DuckDBPyConnection) -> None:
+    """Give a small published file what reports print of it."""
+    connection.execute("create schema if not exists ops")
+    write_pages(connection, pages())

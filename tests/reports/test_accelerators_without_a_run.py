@@ -9,7 +9,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from reports.model import Sentence, answer
+from reports.model import Sentence
+from reports.pages import answer
 from reports.publication import Publication
 from reports.quarter import Quarter
 from reports.quarterly import render

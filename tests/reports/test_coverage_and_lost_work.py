@@ -9,12 +9,12 @@ import duckdb
 import pytest
 
 from reports.door import Row
-from reports.model import answer
+from reports.pages import answer
 from reports.publication import Publication
 from reports.quarter import Quarter
-from reports.sections.coverage import COVERAGE_BY_SERVICE, COVERAGE_OF_THE_BILL
 from reports.sections.lost_work import LOST_WORK_BY_TEAM, LOST_WORK_BY_WEEK
 from tests.reports.published_file import SCHEMA
+from tests.reports.report_models import with_pages
 
 ROWS = """
 insert into marts.dim_services values ('AWS', 'AmazonS3', 'Amazon Simple Storage Service');
@@ -38,6 +38,7 @@ select * from (values ('a', 'core'), ('b', 'core'), ('c', null)) as runs (traini
 def publication() -> Iterator[Publication]:
     with duckdb.connect() as connection:
         connection.execute(SCHEMA.read_text() + ROWS)
+        with_pages(connection)
         yield Publication(connection)
 
 
@@ -47,10 +48,10 @@ def picked(rows: tuple[Row, ...], *names: str) -> list[tuple[object, ...]]:
 
 def test_coverage_is_of_the_whole_bill_of_the_quarter_and_names_services_without(publication: Publication) -> None:
     quarter = Quarter.parse("2026Q2")
-    of_bill = answer(publication, quarter, COVERAGE_OF_THE_BILL).rows
+    of_bill = answer(publication, quarter, "coverage_of_the_bill").rows
     shares = ("effective_cost", "energy_coverage_ratio", "carbon_coverage_ratio")
     assert picked(of_bill, "provider_name", *shares) == [("AWS", Decimal(100), 0.6, 0.9), (None, Decimal(100), 0.6, 0.9)]
-    by_service = answer(publication, quarter, COVERAGE_BY_SERVICE).rows
+    by_service = answer(publication, quarter, "coverage_by_service").rows
     assert picked(by_service, "service_code", "service_name", *shares) == [
         ("AmazonEC2", None, Decimal(80), 0.75, 1.0),
         ("AmazonS3", "Amazon Simple Storage Service", Decimal(20), 0.0, 0.5),

@@ -1,0 +1,166 @@
+"""The tables of a report as the pages of a publication declare them: title, columns, method, which rows, in which order.
+
+A page is a dbt model whose SELECT the published file has (`ops.report_pages`). Here its rows are chosen by the quarter or the
+dates of a report and put in order; what they are is SQL in dbt/models/pages.
+
+A row of columns is `{usage_month: Month, region_id: Region}`: the column of the page and its heading. The kind of each is that
+of its name. `_` holds what else these columns have in common, in the words of `Column`, and:
+
+    bounded: true            a modelled figure: one cell on the page, 812 (640-1 020), its `_low` and `_high` in the data files;
+                             another name instead of true where the ends are called otherwise
+    named: [column, heading] an id and what people call it: one cell on the page, two columns in the data files
+
+Beside the columns: `rows: {quarter: $quarter}` chooses, by constants or arguments of `Quarter`; `order` is by the key if there is
+none; `also` are columns that only drawings and sentences read.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from datetime import date
+from typing import Any
+
+from reports.door import Row
+from reports.model import Column, Span, Table, TableSpec
+from reports.publication import Publication
+
+QUARTERS = re.compile(r"/\* quarters \*/.*?/\* end of quarters \*/", re.DOTALL)
+NOT_OF_A_SPEC = frozenset({"columns", "key", "method", "rows", "order", "also"})
+ENDINGS = {
+    "money": "_cost",
+    "mass": "_kgco2e",
+    "energy": "_kwh",
+    "hours": "_hours",
+    "ratio": "_ratio",
+    "count": "_count _months _cells _records _years _number rows position _differ _without_figure _per_node",
+    "month": "_month",
+    "date": "_date valid_from",
+    "time": "_at undated",
+    "flag": "passed has_bill has_carbon",
+    "digest": "_hash",
+    "state": "confidence _rule _component state _status outcome _kind _option",
+    "code": "_id _code _key _type _types _version _versions _zone _object currency regions kind partition gate field fingerprint",
+}
+
+ADDED = frozenset({"money", "mass", "energy", "hours"})  # kinds of which the parts add up
+
+
+def kind_of(key: str) -> str:
+    """A measure's name ends in its unit, so the name shows the kind: effective_cost is money, region_id a code."""
+    return next((kind for kind, endings in ENDINGS.items() if key.endswith(tuple(endings.split()))), "text")
+
+
+def columns(rows: Iterable[dict[str, Any]]) -> Iterator[Column]:
+    """The columns of declared rows."""
+    for row in rows:
+        for key, label in row.items():
+            if key != "_":
+                yield from _column(key, label, **row.get("_", {}))
+
+
+def _column(
+    key: str,
+    label: str,
+    *,
+    kind: str = "",
+    bounds: Iterable[str] = (),
+    bounded: bool | str = False,
+    named: tuple[str, str] = ("", ""),
+    **others: Any,
+) -> Iterator[Column]:
+    kind, stem = kind or kind_of(key), key if bounded is True else bounded
+    ends = {f"{stem}_low": f"{label}, low bound", f"{stem}_high": f"{label}, high bound"} if stem else {}
+    yield Column(key, label, kind, bounds=tuple(bounds or ends), name=named[0], **others)
+    for end, words in ends.items():
+        yield Column(end, words, kind, is_data_only=True, **others)
+    if named[0]:
+        yield Column(*named, note="the bills carry no name for it", is_data_only=True)
+
+
+def declared_spec(id: str, entry: Mapping[str, Any]) -> TableSpec:
+    """A declared table, without its query."""
+    method = entry.get("method", "")  # one text, or several that other tables share
+    return TableSpec(
+        id=id,
+        sql="",
+        columns=tuple(columns(entry.get("columns", ()))),
+        key=tuple(entry.get("key", ())),
+        method=method if isinstance(method, str) else " ".join(method),
+        title=entry.get("title", id),
+        **{name: value for name, value in entry.items() if name not in NOT_OF_A_SPEC | {"title"}},
+    )
+
+
+def query(publication: Publication, id: str, arguments: Mapping[str, object]) -> str:
+    """The SELECT of a declared table for some arguments: `$name` in its declaration is one, a list is any of its values."""
+    statement, entry = publication.pages[id]
+    spec = declared_spec(id, entry)
+    if "quarter" in arguments:
+        own = f"select date '{arguments['start']}' as quarter_start"
+        statement = QUARTERS.sub(f"/* quarters */ {own} /* end of quarters */", statement)
+    names = dict.fromkeys((*spec.row_key, *(column.key for column in spec.columns), *entry.get("also", ())))
+    chosen = [_condition(name, _argument(value, arguments)) for name, value in entry.get("rows", {}).items()]
+    parts = (
+        f"select {', '.join(names) or '*'}",
+        f"from (\n{statement}\n) as {id}",
+        chosen and f"where {' and '.join(chosen)}",
+        f"order by {', '.join(entry.get('order') or spec.row_key)}",
+    )
+    return "\n".join(part for part in parts if part)
+
+
+def rows(publication: Publication, id: str, arguments: Mapping[str, object]) -> list[Row]:
+    """The rows of a declared page that is no table of a report; none where the publication has not what it reads."""
+    return publication.rows_if_there(query(publication, id, arguments)) if id in publication.pages else []
+
+
+def _argument(value: object, arguments: Mapping[str, object]) -> object:
+    return arguments[value[1:]] if isinstance(value, str) and value.startswith("$") else value
+
+
+def _condition(name: str, value: object) -> str:
+    if isinstance(value, list | tuple):
+        return f"{name} in ({', '.join(map(_literal, value))})" if value else "false"
+    return f"{name} = {_literal(value)}"
+
+
+def _literal(value: object) -> str:
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    return f"date '{value}'" if isinstance(value, date) else str(value)
+
+
+def answer(
+    publication: Publication,
+    span: Span,
+    asked: str | TableSpec,
+    changed: Callable[[str], str] = str,
+    words: Callable[[TableSpec], TableSpec] = lambda spec: spec,
+) -> Table:
+    """A table of a report. Where the publication has not what it asks for, the table is absent and left out.
+
+    `changed` makes another query of the one that is asked, `words` other words and columns of the declared ones.
+    """
+    if isinstance(asked, TableSpec):
+        spec = words(asked).of(span)
+        sql = spec.sql
+    elif asked in publication.pages:
+        spec, sql = words(declared_spec(asked, publication.pages[asked][1])).of(span), query(publication, asked, span.arguments)
+    else:
+        return Table(TableSpec(asked, asked, "", (), method=""), absent="not part of this publication", quarter=span.name)
+    spec = replace(spec, sql=changed(sql))
+    if publication.missing(spec.sql):
+        return Table(spec, absent="not part of this publication", quarter=span.name)
+    return Table(spec, tuple(publication.rows(spec.sql)), quarter=span.name)
+
+
+def answered(
+    publication: Publication,
+    span: Span,
+    *asked: str | TableSpec,
+    changed: Callable[[str], str] = str,
+    words: Callable[[TableSpec], TableSpec] = lambda spec: spec,
+) -> dict[str, Table]:
+    """The tables that have something to show, in their order."""
+    tables = (answer(publication, span, one, changed, words) for one in asked)
+    return {table.id: table for table in tables if not table.absent and (table.rows or not table.spec.is_dropped_when_empty)}
