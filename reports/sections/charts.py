@@ -9,11 +9,11 @@ from reports.page.charts import Bar, Chart, Segment, bar, chart
 from reports.page.dots import LEGEND, Axis
 from reports.page.numbers import EN_DASH
 from reports.quarter import short_month_name
-from reports.sections.costs import GROUPS
 from reports.sections.sql import PERIODS, WAYS
 
 Legend = tuple[tuple[str, str], ...]
 Charts = dict[str, tuple[Chart, ...]]  # by the table they are drawn above
+GROUPS = (("accelerator", "accelerator_type", "Accelerator"), ("team", "team", "Team"), ("model", "model_name", "Model"))
 FAMILIES = ("trainium", "inferentia", "tpu", "gpu", "none")
 ROWS_PER_PANEL = 12
 # finished work in full colour, lost work outlined, what no run carries in grey: also in black and white
