@@ -138,3 +138,10 @@ group by grouping sets ((quarter, {{ attribute }}, accelerator_family, billing_c
     {{ whole('modelled_location_based_kgco2e') }} as modelled_location_based_kgco2e,
     nullif(count(distinct nullif(training_run_id, '')), 0) as run_count
 {%- endmacro %}
+
+{# The cell of a month of the ledger that a row is in; `runs` is the table that has its names, where there are several. #}
+{% macro ledger_cell(runs='') -%}
+    {%- set of = runs ~ '.' if runs else '' -%}
+    coalesce({{ of }}team, '') as team, coalesce({{ of }}model_name, '') as model, coalesce({{ of }}accelerator_type, '') as chip,
+    {{ of }}accelerator_family as family
+{%- endmacro %}

@@ -10,6 +10,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
+from reports import pages
 from reports.door import Row
 from reports.publication import Publication
 
@@ -17,76 +18,10 @@ MOST_CELLS = 400
 OTHERS = ("(all others)", "(all others)", "(all others)", "none")
 Document = dict[str, Any]
 
-# Parts of a month: the columns after the cell, in the order in which the page reads them. `{cell}` are the columns of a cell,
-# `{months}` chooses months. Rows that fall together among the others are added up, texts and counts alike.
-CELL = "coalesce({of}.team, '') as team, coalesce({of}.model_name, '') as model, coalesce({of}.accelerator_type, '') as chip"
-IN_CELLS = {
-    # of rows without a bill the cost is 0 in some currency: unknown has how many there are
-    "costs": """select usage_month, {dim}, dim.accelerator_family as family, billing_currency as currency,
-    cast(sum(effective_cost) as decimal(38, 12)) as effective_cost, cast(sum(billed_cost) as decimal(38, 12)) as billed_cost
-from marts.fct_training_run_costs as costs
-inner join marts.dim_training_runs as dim using (training_run_id)
-where {months}
-group by all
-order by effective_cost desc, team, model, chip, family, currency""",
-    "figures": """select usage_month, {own}, own.accelerator_family as family,
-    count(*) as run_months,
-    cast(coalesce(sum(facility_energy_kwh), 0) as decimal(38, 9)) as energy_kwh,
-    cast(coalesce(sum(facility_energy_kwh_low), 0) as decimal(38, 9)) as energy_kwh_low,
-    cast(coalesce(sum(facility_energy_kwh_high), 0) as decimal(38, 9)) as energy_kwh_high,
-    count(*) - count(facility_energy_kwh) as energy_unknown,
-    count(*) - count(provider_scope_2_location_based_kgco2e) as location_unknown,
-    count(*) - count(provider_scope_2_market_based_kgco2e) as market_unknown
-from marts.run_month_summary as own
-where {months}
-group by all
-order by team, model, chip, family""",
-    "emissions": """select usage_month, {dim}, dim.accelerator_family as family,
-    emissions.provider_name as provider, provider_model_version as version,
-    cast(coalesce(sum(provider_scope_2_location_based_kgco2e), 0) as decimal(38, 9)) as location_kgco2e,
-    cast(coalesce(sum(provider_scope_2_market_based_kgco2e), 0) as decimal(38, 9)) as market_kgco2e,
-    count(*) as run_months
-from marts.fct_training_run_emissions as emissions
-inner join marts.dim_training_runs as dim using (training_run_id)
-where {months} and provider_model_version is not null
-group by all
-order by team, model, chip, family, provider, version""",
-    # a cost in two currencies is known in each of them
-    "unknown": """select usage_month, {own}, own.accelerator_family as family, reason, count(*) as run_months
-from (select *, unnest(string_split(unknown_because, '; ')) as reason from marts.run_month_summary where {months}) as own
-where (reason like 'cost:%' or reason like 'energy:%' or reason like 'emissions:%')
-    and reason <> 'cost: billed in more than one currency'
-group by all
-order by team, model, chip, family, reason""",
-    "lost": """select usage_month, {dim}, coalesce(dim.accelerator_family, 'none') as family, cause, billing_currency as currency,
-    cast(sum(effective_cost) as decimal(38, 12)) as effective_cost,
-    cast(coalesce(sum(facility_energy_kwh), 0) as decimal(38, 9)) as energy_kwh,
-    count(*) - count(facility_energy_kwh) as energy_unknown
-from marts.fct_lost_work
-left join marts.dim_training_runs as dim using (training_run_id)
-where {months}
-group by all
-order by team, model, chip, family, cause, currency""",
-}
-OF_MONTHS = {
-    "bill": """select usage_month, provider_name, unit_or_currency, provider_total, runs_total, residual_total, quarantined_total
-from ops.reconciled_months
-where measure = 'effective_cost' and {months}
-order by 1, 2, 3""",
-    "residuals": """select usage_month, billing_currency, reason, cast(sum(effective_cost) as decimal(38, 12)) as effective_cost
-from ops.residual_months
-where {months}
-group by all
-order by 1, 2, 3""",
-    "coverage": """select usage_month, provider_name, billing_currency,
-    cast(sum(effective_cost) as decimal(38, 12)) as effective_cost,
-    cast(sum(effective_cost_with_energy) as decimal(38, 12)) as effective_cost_with_energy,
-    cast(sum(effective_cost_with_carbon) as decimal(38, 12)) as effective_cost_with_carbon
-from marts.rpt_coverage
-where {months}
-group by all
-order by 1, 2, 3""",
-}
+# Parts of a month: the page of each is called ledger_costs and the like. Rows that fall together among the others are added up,
+# texts and counts alike.
+IN_CELLS = ("costs", "figures", "emissions", "unknown", "lost")
+OF_MONTHS = ("bill", "residuals", "coverage")
 CELL_NAMES = ("team", "model", "chip", "family")
 
 
@@ -97,16 +32,14 @@ def month_documents(publication: Publication, months: Sequence[date], *, has_run
     """
     if not months:
         return {}
-    dates = ", ".join(f"date '{month}'" for month in months)
-    chosen = f"usage_month in ({dates})"
-    words = {"dim": CELL.format(of="dim"), "own": CELL.format(of="own"), "months": chosen}
     cells: dict[date, dict[tuple[str, ...], int]] = {month: {} for month in months}
     documents: dict[date, Document] = {month: {"month": f"{month:%Y-%m}"} for month in months}
-    for part, sql in IN_CELLS.items() if has_runs else [("lost", IN_CELLS["lost"])]:
-        for month, rows in _by_month(publication.rows_if_there(sql.format(**words))).items():
+    asked = {"months": months}
+    for part in IN_CELLS if has_runs else ("lost",):
+        for month, rows in _by_month(pages.rows(publication, f"ledger_{part}", asked)).items():
             documents[month][part] = _folded(rows, cells[month])
-    for part, sql in OF_MONTHS.items():
-        for month, rows in _by_month(publication.rows_if_there(sql.format(**words))).items():
+    for part in OF_MONTHS:
+        for month, rows in _by_month(pages.rows(publication, f"ledger_{part}", asked)).items():
             documents[month][part] = [[*row.values()] for row in rows]
     for month, known in cells.items():
         documents[month]["cells"] = [list(cell) for cell in known]

@@ -16,12 +16,12 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
-from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from reports.ledger.months import month_documents
+from reports import pages
+from reports.ledger.months import IN_CELLS, OF_MONTHS, month_documents
 from reports.page.names import shown
 from reports.publication import Publication
 from reports.runs.account import accounts, jsonable
@@ -31,7 +31,7 @@ MOST_MONTHS = 36  # newest; older ones are for `trainledger sql`
 MOST_RUNS = 200  # of those that ended in a month, by cost; `trainledger run` has every one
 UNDATED = "undated"  # runs that have no month
 HERE = Path(__file__).parent
-CODE = ("page.py", "months.py", "../runs/account.py", "../runs/advice.py", "../runs/words.yml")
+CODE = ("page.py", "months.py", "../runs/account.py", "../runs/advice.py", "../runs/words.yml")  # and their pages
 ASSETS = {"style": ("../page/templates/report.css", "page.css"), "script": ("data.js", "draw.js", "view.js", "run.js")}
 MONTH_TABLES = (
     "fct_training_run_costs",
@@ -46,90 +46,7 @@ MONTH_TABLES = (
     "rpt_coverage",
 )
 WHOLE_TABLES = ("dim_emission_factors",)
-NEEDED_OF_RUNS = "from marts.dim_training_runs, marts.fct_training_run_costs, marts.run_summary, marts.run_month_summary"
-
-BILLED = "select distinct usage_month from ops.reconciled_months where measure = 'effective_cost' order by 1"
-# each month of use, each month in which runs were last at work, how many runs those are, and a sum over all that is
-# recorded of them beside months
-STATES = """with active as (
-    select distinct training_run_id, usage_month from marts.fct_training_run_costs
-),
-
-lasting as (
-    select training_run_id, max(usage_month) as last_month from active group by all
-),
-
-attempts as (
-    select training_run_id, sum(cast(hash(own) as hugeint)) as state from marts.fct_run_attempts as own group by all
-),
-
-conflicts as (
-    select training_run_id, sum(cast(hash(own) as hugeint)) as state from marts.fct_run_conflicts as own group by all
-),
-
-runs as (
-    select
-        training_run_id,
-        last_month,
-        cast(hash(dim) as hugeint) + coalesce(attempts.state, 0) + 3 * coalesce(conflicts.state, 0) as state
-    from marts.dim_training_runs as dim
-    left join lasting using (training_run_id)
-    left join attempts using (training_run_id)
-    left join conflicts using (training_run_id)
-)
-
-select usage_month, last_month, count(*) as run_count, cast(sum(state) as varchar) as state
-from runs
-left join active using (training_run_id)
-group by all
-order by 1 nulls first, 2 nulls first"""
-# the costliest; of a run with two currencies, by the greater amount
-CHOSEN = f"""with costs as (
-    select training_run_id, billing_currency, max(usage_month) as last_month, sum(effective_cost) as effective_cost
-    from marts.fct_training_run_costs
-    group by all
-),
-
-runs as (
-    select training_run_id, max(last_month) as last_month, max(effective_cost) as effective_cost
-    from marts.dim_training_runs
-    left join costs using (training_run_id)
-    group by all
-)
-
-select coalesce(strftime(last_month, '%Y-%m'), '{UNDATED}') as last_month, training_run_id
-from runs
-where coalesce(strftime(last_month, '%Y-%m'), '{UNDATED}') in ({{months}})
-qualify row_number() over (partition by last_month order by effective_cost desc nulls last, training_run_id) <= {MOST_RUNS}
-order by 1, 2"""
-SOURCES = """select
-    source_name, kind, provider_name,
-    max(partition) filter (is_elected and regexp_matches(partition, '^[0-9]{4}-[0-9]{2}(-[0-9]{2})?(@.*)?$')) as newest_partition,
-    max(published_at) filter (is_elected) as published_at,
-    max(landed_at) as landed_at,
-    count(*) filter (is_elected) as deliveries,
-    coalesce(any_value(quarantined), 0) as quarantined
-from ops.dim_deliveries
-left join (select source_name, count(*) as quarantined from marts.fct_quarantine group by all) using (source_name)
-group by all
-order by 1"""
-# cost_per_run: of the two primary figures the one that the workload's runs promised, as in the quarterly report
-VERDICTS = """select workload_key, case when kpi like 'cost%' then 'cost_per_run' else kpi end as kpi,
-    verdict, geometric_mean_ratio, ratio_low, ratio_high, pair_count, reason,
-    window_start, window_end
-from marts.rpt_trainium_vs_tpu
-where window_end = (select max(window_end) from marts.rpt_trainium_vs_tpu)
-    and window_start = cast(window_end - interval 1 year as date)
-    and kpi in (
-        'cost_per_run_to_target', 'cost_per_run_of_fixed_work',
-        'energy_kwh_per_million_tokens', 'location_based_gco2e_per_million_tokens'
-    )
-    and factor_view = 'chip'
-qualify row_number() over (
-    partition by workload_key, case when kpi like 'cost%' then 'cost_per_run' else kpi end
-    order by verdict = 'not_comparable', pair_count desc, rpt_trainium_vs_tpu.kpi desc
-) = 1
-order by 1, 2"""
+NEEDED_OF_RUNS = "marts.dim_training_runs, marts.fct_training_run_costs, marts.run_summary, marts.run_month_summary"
 
 
 @dataclass(frozen=True)
@@ -153,15 +70,15 @@ class _Month:
 def page_of(publication: Publication, versions: Mapping[str, Mapping[str, Any]], there: Collection[str]) -> Page:
     """The page of a publication. `versions`: a digest of each part of each table; `there`: data files that need not be made."""
     missing = publication.missing(NEEDED_OF_RUNS)
-    months = _months(publication, has_runs=not missing)
+    months, code = _months(publication, has_runs=not missing), _code(publication)
     dated = sorted((name for name in months if name != UNDATED), reverse=True)[:MOST_MONTHS]
     listed, new_months, new_runs = list[dict[str, Any]](), dict[str, str](), dict[str, str]()
     for name in (*dated, *([UNDATED] if UNDATED in months else [])):
         month = months[name]
-        made_of = [_parts(versions, {name}), month.states, missing]
+        made_of = [code, _parts(versions, {name}), month.states, missing]
         files = {"month": _name("month", name, made_of) if name != UNDATED else None}
         if month.run_count:
-            files["runs"] = _name("runs", name, [_parts(versions, {of for of, _ in month.last}), month.last])
+            files["runs"] = _name("runs", name, [code, _parts(versions, {of for of, _ in month.last}), month.last])
         listed.append({"name": name, "run_count": month.run_count, **files})
         for kind, new in (("month", new_months), ("runs", new_runs)):
             if (file := files.get(kind)) and file not in there:
@@ -172,8 +89,8 @@ def page_of(publication: Publication, versions: Mapping[str, Mapping[str, Any]],
 
 
 def _months(publication: Publication, *, has_runs: bool) -> dict[str, _Month]:
-    found = {f"{row['usage_month']:%Y-%m}": _Month() for row in publication.rows_if_there(BILLED)}
-    for row in publication.rows_if_there(STATES) if has_runs else ():
+    found = {f"{row['usage_month']:%Y-%m}": _Month() for row in pages.rows(publication, "ledger_months", {})}
+    for row in pages.rows(publication, "ledger_states", {}) if has_runs else ():
         used, last = (f"{row[name]:%Y-%m}" if row[name] else UNDATED for name in ("usage_month", "last_month"))
         found.setdefault(used, _Month()).states.append((last, row["state"]))
         found.setdefault(last, _Month()).last.append((used, row["state"]))
@@ -188,14 +105,14 @@ def _parts(versions: Mapping[str, Mapping[str, Any]], months: Collection[str]) -
     return [*dated, *((table, dict(versions.get(table, {}))) for table in WHOLE_TABLES)]
 
 
-@cache
-def _code() -> str:
+def _code(publication: Publication) -> str:
     """sha256 of what makes the data files."""
-    return sha256(b"".join((HERE / name).read_bytes() for name in CODE)).hexdigest()
+    asked = [publication.pages.get(f"ledger_{part}") for part in (*IN_CELLS, *OF_MONTHS, "runs")]
+    return sha256(b"".join((HERE / name).read_bytes() for name in CODE) + json.dumps(asked).encode()).hexdigest()
 
 
 def _name(kind: str, month: str, made_of: list[Any]) -> str:
-    text = json.dumps([_code(), MOST_RUNS, made_of], default=str)
+    text = json.dumps([MOST_RUNS, made_of], default=str)
     return f"{kind}-{month}-{sha256(text.encode()).hexdigest()[:12]}.js"
 
 
@@ -206,8 +123,8 @@ def _texts(publication: Publication, months: Mapping[str, str], runs: Mapping[st
     for month, document in documents.items():
         yield months[f"{month:%Y-%m}"], f"takeMonth({_json(document)})\n"
     if runs:
-        asked = CHOSEN.replace("{months}", ", ".join(f"'{name}'" for name in sorted(runs)))
-        chosen = {row["training_run_id"]: row["last_month"] for row in publication.rows(asked)}
+        ended = pages.rows(publication, "ledger_runs", {"months": sorted(runs)})
+        chosen = {row["training_run_id"]: row["last_month"] for row in ended if row["position"] <= MOST_RUNS}
         of_month: dict[str, list[Any]] = {name: [] for name in runs}
         for account in accounts(publication, [*chosen]):
             of_month[chosen[account["training_run_id"]]].append(_filled(account))
@@ -225,14 +142,14 @@ def _filled(value: Any) -> Any:
 
 
 def _index(publication: Publication, listed: list[dict[str, Any]], missing: str) -> str:
-    [build] = publication.rows("select build_id, finished_at from ops.builds")
+    [build] = pages.rows(publication, "ledger_build", {})
     data = {
         "build": build,
         "months": listed,
         "most_runs": MOST_RUNS,
         "missing": missing,
-        "sources": publication.rows_if_there(SOURCES),
-        "verdicts": publication.rows_if_there(VERDICTS),
+        "sources": pages.rows(publication, "ledger_sources", {}),
+        "verdicts": pages.rows(publication, "ledger_verdicts", {}),
     }
     words = {name: WORDS[name] for name in ("figures", "scope", "rules", "bases", "power", "statuses", "residuals")}
     page = (HERE / "page.html").read_text(encoding="utf-8")

@@ -78,7 +78,6 @@ def test_many_runs_and_many_teams_stay_small_and_sums_stay_those_of_the_marts(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(page, "MOST_RUNS", 1)
-    monkeypatch.setattr(page, "CHOSEN", page.CHOSEN.replace("<= 200", "<= 1"))
     monkeypatch.setattr(months, "MOST_CELLS", 1)
     found = made(file, {})
     with duckdb.connect(str(file)) as connection:
