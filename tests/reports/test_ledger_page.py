@@ -74,6 +74,13 @@ def test_a_changed_record_makes_the_files_of_its_run_and_of_its_months(file: Pat
     assert '"other"' in "".join(after.new.values())
 
 
+def test_a_changed_statement_of_a_part_of_the_months_makes_the_files_anew(file: Path) -> None:
+    before = made(file, {})
+    with duckdb.connect(str(file)) as connection:
+        connection.execute("update ops.report_pages set statement = statement || ' ' where model = 'ledger_costs'")
+    assert not before.names & made(file, {}, before).names
+
+
 def test_many_runs_and_many_teams_stay_small_and_sums_stay_those_of_the_marts(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
