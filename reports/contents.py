@@ -15,7 +15,6 @@ from reports.sections import (
     calibration,
     costs,
     datapoints,
-    emissions,
     energy,
     evidence,
     glance,
@@ -24,7 +23,6 @@ from reports.sections import (
     quality,
     reference,
     restatements,
-    status,
     verdicts,
 )
 from reports.sections.charts import Charts, cost_and_energy_charts, emission_charts
@@ -49,9 +47,9 @@ WENT = (
     costs.PREPAID,
 )
 QUALITY = (
-    *(quality.MATRIX, status.PRESENCE_OF_PAYERS, status.ROW_STATUS, quality.CONSERVATION),
+    *("sources_by_month", "presence", "row_status", "conservation"),
     calibration.WATTS,
-    *(quality.GATES, quality.CONFLICTS, quality.QUARANTINE),
+    *("gates", "conflicts", "quarantine"),
 )
 
 
@@ -65,7 +63,7 @@ def sections(
     """Everything below the cover strip, in reading order, with reference codes: T3.2 is a table of section 3, A2 an appendix."""
 
     def chapter(
-        id: str, title: str, *specs: TableSpec, lead: str = "", charts: Callable[[Tables], Charts] | None = None
+        id: str, title: str, *specs: TableSpec | str, lead: str = "", charts: Callable[[Tables], Charts] | None = None
     ) -> Section:
         tables = answered(publication, quarter, *specs)
         return Section(id, title, lead, tuple(tables.values()), charts(tables) if charts else {})
@@ -85,8 +83,8 @@ def sections(
         chapter(
             "emissions",
             "Emissions",
-            *(emissions.WATERFALL, emissions.BY_MONTH, emissions.BY_REGION, emissions.BY_TEAM),
-            *(emissions.RESIDUAL_REASONS, modelled.BESIDE_PROVIDER, modelled.RATIO_HISTORY, modelled.BY_REGION, modelled.CELLS),
+            *("emissions_waterfall", "emissions_by_month", "emissions_by_region", "emissions_by_team"),
+            *("residual_reasons", modelled.BESIDE_PROVIDER, modelled.RATIO_HISTORY, modelled.BY_REGION, modelled.CELLS),
             lead="Reported by the provider and allocated to runs by list-price weight inside each cell of account, service, "
             "region and month. Location-based and market-based are two answers and are never added. The modelled view is "
             "shown beside the book, hatched, and is never part of it.",
@@ -107,7 +105,7 @@ def sections(
 
 def _led_by_gates(section: Section) -> Section:
     """The checks in one line, what failed named in it; then what arrived, what is quarantined, what disagrees."""
-    lines = [quality.gates_line(table) for table in section.tables if table.id == quality.GATES.id]
+    lines = [quality.gates_line(table) for table in section.tables if table.id == "gates"]
     return replace(section, lead="".join(lines))
 
 

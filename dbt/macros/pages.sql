@@ -50,3 +50,109 @@
 {% macro primary_kpis() -%}
     ('cost_per_run_to_target', 'cost_per_run_of_fixed_work')
 {%- endmacro %}
+
+{# The name of an account, where the bills carry one. #}
+{% macro account_names(account, name) -%}
+    left join (select provider_name, account_id as {{ account }}, account_name as {{ name }} from {{ ref('dim_accounts') }}) as {{ name }}s
+        using (provider_name, {{ account }})
+{%- endmacro %}
+
+{# Why an amount is of no run, as a step from the runs to the provider's total. #}
+{% macro residual_step() -%}
+    case
+        when reason = 'idle' then 'Idle'
+        when reason = 'unused_commitment' then 'Commitments'
+        when reason = 'non_accelerator' then 'Other services'
+        when reason in ('tax', 'support', 'credit', 'refund') then 'Tax, support, credits'
+        else 'Unallocated'
+    end
+{%- endmacro %}
+
+{# The steps in reading order: those of runs come first, then what runs could have carried. #}
+{% macro step_position(part='part') -%}
+    coalesce(list_position(
+        ['Idle', 'Commitments', 'Other services', 'Unallocated', 'Tax, support, credits', 'Quarantined', 'Provider total'], {{ part }}
+    ), 0)
+{%- endmacro %}
+
+{# Sums of each month and of the whole quarter as columns of their own, null where a part is null. `known` is the beginning of the
+   names of four columns, the same in all rows of a quarter: whether everything of the month, or of the quarter, is published. #}
+{% macro by_period(amount, name, known='') -%}
+    {% for period in ['month_1', 'month_2', 'month_3', 'quarter'] -%}
+    {%- set rows = 'true' if period == 'quarter' else 'usage_month = ' ~ period -%}
+    case
+        when {{ 'bool_and(' ~ known ~ '_' ~ period ~ ') and ' if known }}count(*) filter (where {{ rows }} and {{ amount }} is null) = 0
+            then coalesce(sum({{ amount }}) filter (where {{ rows }}), 0)
+    end as {{ name }}_{{ period }}{{ ',' if not loop.last }}
+    {% endfor %}
+{%- endmacro %}
+
+{# What runs carry, what no run carries, and both, by either method; null while a month or a part is not published. #}
+{% macro by_method(location, market) -%}
+    {% for method, mass in [('location', location), ('market', market)] -%}
+    {% for part, rows in [('run', ' filter (where is_run)'), ('rest', ' filter (where not is_run)'), ('all', '')] -%}
+    case when bool_and(has_carbon) and count(is_run) = count({{ mass }}) then coalesce(sum({{ mass }}){{ rows }}, 0) end
+        as {{ part }}_{{ method }}_based_kgco2e{{ ',' if not loop.last }}
+    {% endfor %}{{ ',' if not loop.last }}
+    {%- endfor %}
+{%- endmacro %}
+
+{# The masses of the provider that tables of several groups give, null when any part is null. #}
+{% macro whole_masses() -%}
+    {% for part in ['scope_2', 'total'] -%}
+    {% for method in ['location', 'market'] -%}
+    {%- set mass = 'provider_' ~ part ~ '_' ~ method ~ '_based_kgco2e' -%}
+    {{ whole(mass) }} as {{ mass }}{{ ',' if not loop.last }}
+    {% endfor %}{{ ',' if not loop.last }}
+    {%- endfor %}
+{%- endmacro %}
+
+{# Kinds of sources: records come one by one and are of no month; what is neither is a bill or a carbon export. #}
+{% macro kinds_of_records() -%}
+    ('training_runs', 'fx_rates', 'user_inputs')
+{%- endmacro %}
+
+{% macro kinds_of_telemetry() -%}
+    ('neuron_monitor', 'tpu_monitoring', 'xprof', 'neuron_power', 'gpu_monitoring', 'power_meters', 'prometheus', 'wandb')
+{%- endmacro %}
+
+{# What of a kind of source is there of a month without a delivery; of a group, whose rows have one kind. #}
+{% macro nothing_delivered() -%}
+    case
+        when min(kind) in {{ kinds_of_records() }} then 'as records'
+        when min(kind) in {{ kinds_of_telemetry() }} then 'no file'
+        else 'missing'
+    end
+{%- endmacro %}
+
+{# The build that a publication holds: the last one begun. #}
+{% macro this_build() -%}
+    (select build_id from {{ source('ops', 'builds') }} order by started_at desc, build_id desc limit 1)
+{%- endmacro %}
+
+{# The frameworks of disclosure in reading order. #}
+{% macro framework_position() -%}
+    coalesce(list_position(['ESRS-2023', 'ESRS-2026', 'IFRS-S2', 'CDP', 'SB-253', 'GRI'], framework), 7)
+{%- endmacro %}
+
+{# The headline figures in reading order, the first five those of the first page, and what a report calls them. #}
+{% macro headline_names() -%}
+    {{ return({
+        'effective_cost': 'Effective cost of training runs',
+        'facility_energy': 'Facility energy of training runs',
+        'provider_scope_2_location_based': 'Provider Scope 2, location-based, allocated to training runs',
+        'provider_scope_2_market_based': 'Provider Scope 2, market-based, allocated to training runs',
+        'accelerator_cost_coverage': 'Share of accelerator cost that carries an energy and an emission figure',
+        'provider_total_location_based': 'Provider total, location-based, allocated to training runs',
+        'provider_total_market_based': 'Provider total, market-based, allocated to training runs',
+        'provider_scope_1': 'Provider Scope 1, allocated to training runs',
+        'provider_scope_3_location_based': 'Provider Scope 3, location-based, allocated to training runs',
+        'provider_scope_3_market_based': 'Provider Scope 3, market-based, allocated to training runs',
+        'provider_scope_3_unsplit': 'Provider Scope 3 without a split by method, allocated to runs',
+        'modelled_location_based': 'Modelled location-based emissions of training runs',
+        'billed_cost': 'Billed cost of training runs',
+        'idle_cost': 'Idle machines and unused commitments',
+        'run_count': 'Training runs',
+        'reserved_chip_hours': 'Chip-hours held by training runs',
+    }) }}
+{%- endmacro %}
