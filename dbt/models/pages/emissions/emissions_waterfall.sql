@@ -46,7 +46,7 @@ months_with_carbon as (
         {%- endfor %}
         coalesce(bool_and(has_carbon), true) as has_carbon_quarter
     from {{ ref('report_quarters') }}
-    left join {{ ref('payer_months') }} using (quarter)
+    left join {{ ref('payers_by_month') }} using (quarter)
     group by all
 )
 

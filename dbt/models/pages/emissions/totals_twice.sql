@@ -7,7 +7,7 @@ complete as (
         quarter,
         provider_name,
         bool_and(has_carbon) as has_carbon
-    from {{ ref('payer_months') }}
+    from {{ ref('payers_by_month') }}
     group by all
 ),
 

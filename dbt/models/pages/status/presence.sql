@@ -7,5 +7,5 @@ select
     usage_month,
     has_bill,
     has_carbon
-from {{ ref('payer_months') }}
+from {{ ref('payers_by_month') }}
 {{ account_names('payer_account_id', 'payer_account_name') }}
