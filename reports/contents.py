@@ -14,7 +14,6 @@ from reports.quarter import Quarter
 from reports.sections import (
     calibration,
     datapoints,
-    emissions,
     energy,
     evidence,
     glance,
@@ -22,7 +21,6 @@ from reports.sections import (
     quality,
     reference,
     restatements,
-    status,
     verdicts,
 )
 from reports.sections.charts import GROUPS, Charts, cost_and_energy_charts, emission_charts
@@ -47,9 +45,9 @@ WENT: tuple[str | TableSpec, ...] = (
     "prepaid",
 )
 QUALITY = (
-    *(quality.MATRIX, status.PRESENCE_OF_PAYERS, status.ROW_STATUS, quality.CONSERVATION),
+    *("sources_by_month", "presence", "row_status", "conservation"),
     calibration.WATTS,
-    *(quality.GATES, quality.CONFLICTS, quality.QUARANTINE),
+    *("gates", "conflicts", "quarantine"),
 )
 
 
@@ -83,8 +81,8 @@ def sections(
         chapter(
             "emissions",
             "Emissions",
-            *(emissions.WATERFALL, emissions.BY_MONTH, emissions.BY_REGION, emissions.BY_TEAM),
-            *(emissions.RESIDUAL_REASONS, modelled.BESIDE_PROVIDER, modelled.RATIO_HISTORY, modelled.BY_REGION, modelled.CELLS),
+            *("emissions_waterfall", "emissions_by_month", "emissions_by_region", "emissions_by_team"),
+            *("residual_reasons", modelled.BESIDE_PROVIDER, modelled.RATIO_HISTORY, modelled.BY_REGION, modelled.CELLS),
             lead="Reported by the provider and allocated to runs by list-price weight inside each cell of account, service, "
             "region and month. Location-based and market-based are two answers and are never added. The modelled view is "
             "shown beside the book, hatched, and is never part of it.",
@@ -105,7 +103,7 @@ def sections(
 
 def _led_by_gates(section: Section) -> Section:
     """The checks in one line, what failed named in it; then what arrived, what is quarantined, what disagrees."""
-    lines = [quality.gates_line(table) for table in section.tables if table.id == quality.GATES.id]
+    lines = [quality.gates_line(table) for table in section.tables if table.id == "gates"]
     return replace(section, lead="".join(lines))
 
 

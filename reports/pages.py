@@ -114,6 +114,11 @@ def rows(publication: Publication, id: str, arguments: Mapping[str, object]) -> 
     return publication.rows_if_there(query(publication, id, arguments)) if id in publication.pages else []
 
 
+def is_there(publication: Publication, id: str) -> bool:
+    """Whether the publication has a declared page and what it reads."""
+    return id in publication.pages and not publication.missing(publication.pages[id][0])
+
+
 def _argument(value: object, arguments: Mapping[str, object]) -> object:
     return arguments[value[1:]] if isinstance(value, str) and value.startswith("$") else value
 

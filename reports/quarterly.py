@@ -56,7 +56,7 @@ def render(
         status = as_issued(decided) if issue else decided
         figures = headlines.headline_figures(publication, span)
         sections = contents.sections(publication, span, figures, policy, issue)
-        vintage = replace(answer(publication, span, quality.VINTAGE), code="T0")
+        vintage = replace(answer(publication, span, "vintage"), code="T0")
         vintage_sentence = quality.vintage_sentence(publication, span)
     record: dict[str, object] = {
         "report": "quarterly",

@@ -44,7 +44,6 @@ from dagster_project.warehouse.site import Site
 from reports.code import code_digest
 from reports.publication import Publication, open_folder, open_publication
 from reports.quarter import Quarter
-from reports.sections.headlines import headline_figures
 from reports.sections.restatements import CAUSES, decision
 
 Values = dict[str, Decimal | None]  # of each figure
@@ -52,16 +51,21 @@ Say = Callable[[str], None]
 STEPS = {"bill": "bill", "run_record": "runs", "late_log": "telemetry", "provider_model_version": "carbon"}  # cause -> fact
 LAST = "factor_or_seed"
 HEADLINES, DATAPOINTS = "rpt_quarterly_figures", "rpt_quarterly_disclosure"
+ID_AND_VALUE = {  # as report.json names figures: in several currencies each names its own
+    HEADLINES: """select 'glance/' || figure_id || case
+        when count(*) over (partition by figure_id) > 1 then ',' || split_part(unit, '/', 1) else '' end as id, value
+    from marts.rpt_quarterly_figures where quarter = '{}' order by figure_id, unit""",
+    DATAPOINTS: """select 'datapoints/' || framework || ',' || datapoint_id || '/value' as id, value
+    from marts.rpt_quarterly_disclosure where quarter = '{}' order by framework, datapoint_id""",
+}
 
 
 def values_of(publication: Publication, quarter: Quarter, absent: Collection[str] = ()) -> Values:
     """The headline figures and disclosure datapoints of a quarter, without `absent` tables, by the ids of report.json."""
-    figures = [] if HEADLINES in absent else headline_figures(publication, quarter)
-    values: Values = {figure.id: figure.value for figure in figures}
-    if DATAPOINTS not in absent and not publication.missing(f"marts.{DATAPOINTS}"):
-        sql = "select framework, datapoint_id, value from marts.rpt_quarterly_disclosure where quarter = '{}' order by all"
-        for row in publication.rows(sql.format(quarter.name)):
-            values[f"{quarter.name}/datapoints/{row['framework']},{row['datapoint_id']}/value"] = row["value"]
+    values: Values = {}
+    for table, sql in ID_AND_VALUE.items():
+        rows = [] if table in absent else publication.rows_if_there(sql.format(quarter.name))
+        values |= {f"{quarter.name}/{row['id']}": row["value"] for row in rows}
     return values
 
 

@@ -145,3 +145,73 @@ group by grouping sets ((quarter, {{ attribute }}, accelerator_family, billing_c
     coalesce({{ of }}team, '') as team, coalesce({{ of }}model_name, '') as model, coalesce({{ of }}accelerator_type, '') as chip,
     {{ of }}accelerator_family as family
 {%- endmacro %}
+
+{# What runs carry, what no run carries, and both, by either method; null while a month or a part is not published. #}
+{% macro by_method(location, market) -%}
+    {% for method, mass in [('location', location), ('market', market)] -%}
+    {% for part, rows in [('run', ' filter (where is_run)'), ('rest', ' filter (where not is_run)'), ('all', '')] -%}
+    case when bool_and(has_carbon) and count(is_run) = count({{ mass }}) then coalesce(sum({{ mass }}){{ rows }}, 0) end
+        as {{ part }}_{{ method }}_based_kgco2e{{ ',' if not loop.last }}
+    {% endfor %}{{ ',' if not loop.last }}
+    {%- endfor %}
+{%- endmacro %}
+
+{# The masses of the provider that tables of several groups give, null when any part is null. #}
+{% macro whole_masses() -%}
+    {% for part in ['scope_2', 'total'] -%}
+    {% for method in ['location', 'market'] -%}
+    {%- set mass = 'provider_' ~ part ~ '_' ~ method ~ '_based_kgco2e' -%}
+    {{ whole(mass) }} as {{ mass }}{{ ',' if not loop.last }}
+    {% endfor %}{{ ',' if not loop.last }}
+    {%- endfor %}
+{%- endmacro %}
+
+{# Kinds of sources: records come one by one and are of no month; what is neither is a bill or a carbon export. #}
+{% macro kinds_of_records() -%}
+    ('training_runs', 'fx_rates', 'user_inputs')
+{%- endmacro %}
+
+{% macro kinds_of_telemetry() -%}
+    ('neuron_monitor', 'tpu_monitoring', 'xprof', 'neuron_power', 'gpu_monitoring', 'power_meters', 'prometheus', 'wandb')
+{%- endmacro %}
+
+{# What of a kind of source is there of a month without a delivery; of a group, whose rows have one kind. #}
+{% macro nothing_delivered() -%}
+    case
+        when min(kind) in {{ kinds_of_records() }} then 'as records'
+        when min(kind) in {{ kinds_of_telemetry() }} then 'no file'
+        else 'missing'
+    end
+{%- endmacro %}
+
+{# The build that a publication holds: the last one begun. #}
+{% macro this_build() -%}
+    (select build_id from {{ source('ops', 'builds') }} order by started_at desc, build_id desc limit 1)
+{%- endmacro %}
+
+{# The frameworks of disclosure in reading order. #}
+{% macro framework_position() -%}
+    coalesce(list_position(['ESRS-2023', 'ESRS-2026', 'IFRS-S2', 'CDP', 'SB-253', 'GRI'], framework), 7)
+{%- endmacro %}
+
+{# The headline figures in reading order, the first five those of the first page, and what a report calls them. #}
+{% macro headline_names() -%}
+    {{ return({
+        'effective_cost': 'Effective cost of training runs',
+        'facility_energy': 'Facility energy of training runs',
+        'provider_scope_2_location_based': 'Provider Scope 2, location-based, allocated to training runs',
+        'provider_scope_2_market_based': 'Provider Scope 2, market-based, allocated to training runs',
+        'accelerator_cost_coverage': 'Share of accelerator cost that carries an energy and an emission figure',
+        'provider_total_location_based': 'Provider total, location-based, allocated to training runs',
+        'provider_total_market_based': 'Provider total, market-based, allocated to training runs',
+        'provider_scope_1': 'Provider Scope 1, allocated to training runs',
+        'provider_scope_3_location_based': 'Provider Scope 3, location-based, allocated to training runs',
+        'provider_scope_3_market_based': 'Provider Scope 3, market-based, allocated to training runs',
+        'provider_scope_3_unsplit': 'Provider Scope 3 without a split by method, allocated to runs',
+        'modelled_location_based': 'Modelled location-based emissions of training runs',
+        'billed_cost': 'Billed cost of training runs',
+        'idle_cost': 'Idle machines and unused commitments',
+        'run_count': 'Training runs',
+        'reserved_chip_hours': 'Chip-hours held by training runs',
+    }) }}
+{%- endmacro %}

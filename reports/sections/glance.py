@@ -4,30 +4,17 @@ from reports.model import Figure, Section
 from reports.pages import answer, answered
 from reports.publication import Publication
 from reports.quarter import Quarter
-from reports.sections import emissions
 from reports.sections.compared import RESIDUAL_SHARES
-from reports.sections.headlines import ON_THE_PAGE, WORDS
 from reports.sections.summary import sentences
-from reports.sections.tables import chosen
 from reports.sections.verdicts import VERDICTS, verdict_sentences
 
 COSTS = ("totals_by_currency", "cost_in_reporting_currency")
 COVERAGE = ("coverage_of_the_bill", "coverage_by_service")
-LABELS = "\n        ".join(f"when '{id}' then '{words['label']}'" for id, words in WORDS.items())
-# a figure that neither quarter has is no row: a provider without a split of Scope 3 has none in any
-OTHERS = chosen(
-    "other_headlines",
-    f"""marts.rpt_quarterly_figures
-where quarter = '$quarter' and figure_id not in {ON_THE_PAGE} and (value is not null or prior_value is not null)""",
-    f"list_position({list(WORDS)}, figure_id), unit",
-    label=f"case figure_id\n        {LABELS}\n    end",
-    change_reason="coalesce(not_available_reason, change_reason)",
-)
 
 
 def section(publication: Publication, quarter: Quarter, figures: list[Figure]) -> Section:
-    tables = answered(publication, quarter, emissions.TOTALS_TWICE, *COVERAGE, OTHERS, *COSTS)
-    totals = tables.get(emissions.TOTALS_TWICE.id)
+    tables = answered(publication, quarter, "totals_twice", *COVERAGE, "other_headlines", *COSTS)
+    totals = tables.get("totals_twice")
     if totals and all(value is None for row in totals.rows for key, value in row.items() if key.endswith("_kgco2e")):
         del tables[totals.id]  # nothing but dashes: a sentence names what is missing
     found = sentences(

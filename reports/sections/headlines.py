@@ -1,41 +1,36 @@
-"""The headline figures: a row each of marts.rpt_quarterly_figures, with the words that a row does not have (headlines.yml).
+"""The headline figures: a row each of the page of that name, with the words that a row does not have (headlines.yml).
 
-What a figure is, when it is whole, what it was in the quarter before and why no change is shown are that table's.
+What a figure is, when it is whole, what it was in the quarter before and why no change is shown are that page's.
 """
 
+from collections import Counter
 from decimal import Decimal
 
 from reports.door import Row
 from reports.model import Figure
+from reports.pages import query, rows
 from reports.publication import Publication
 from reports.quarter import Quarter
 from reports.sections.tables import declared
 
 WORDS: dict[str, dict[str, str]] = declared()["headlines"]
-ON_THE_PAGE = tuple(WORDS)[:5]
 OF_CHANGE = ("change", "change_by_activity", "change_by_method")
 AS_THEY_ARE = ("value", "low", "high", "prior_quarter", "prior_low", "prior_high", *OF_CHANGE)
 
-SQL = """select unit, value, low, high, whole_value, known_value, known_low, known_high, part_count, known_part_count,
-    not_available_reason, prior_quarter, prior_value, prior_low, prior_high, change, change_by_activity, change_by_method,
-    change_ratio, change_reason
-from marts.rpt_quarterly_figures
-where quarter = '{quarter}' and figure_id = '{id}'{unit}
-order by unit"""
 
-
-def _figure(quarter: Quarter, name: str, row: Row, several: bool) -> Figure:
+def _figure(publication: Publication, quarter: Quarter, row: Row, several: bool) -> Figure:
     """The figure of one row; where bills are in several currencies each names its own."""
-    words, unit = WORDS[name], str(row["unit"])
+    name, unit = str(row["figure_id"]), str(row["unit"])
+    words = WORDS[name]
     currency = unit.partition("/")[0]
     known = (row["known_value"], row["known_low"], row["known_high"])
     return Figure(
         id=f"{quarter.name}/glance/{name}{f',{currency}' if several else ''}",
-        label=f"{words['label']}, {currency}" if several else words["label"],
+        label=f"{row['label']}, {currency}" if several else row["label"],
         unit=unit,
         method=words["method"],
-        sql=SQL.format(quarter=quarter.name, id=name, unit=f" and unit = '{unit}'" if several else ""),
-        **{name: row[name] for name in AS_THEY_ARE},
+        sql=query(publication, "headline_figure", quarter.arguments | {"figure": name, "unit": unit}),
+        **{same: row[same] for same in AS_THEY_ARE},
         known=known if None not in known else None,
         known_label=f"in the other {row['known_part_count']} run-months" if None not in known else "",
         whole=row["whole_value"],
@@ -44,16 +39,15 @@ def _figure(quarter: Quarter, name: str, row: Row, several: bool) -> Figure:
         change_ratio=None if row["change_ratio"] is None else Decimal(repr(row["change_ratio"])),
         change_reason=row["change_reason"] or "",
         absent=row["not_available_reason"] or "",
-        is_on_first_page=name in ON_THE_PAGE,
+        is_on_first_page=row["is_on_first_page"],
     )
 
 
 def headline_figures(publication: Publication, quarter: Quarter) -> list[Figure]:
     """All headline figures of a quarter, those of the page first; in several currencies, one each."""
-    sql = SQL.replace("unit, value", "figure_id, unit, value").replace(" and figure_id = '{id}'{unit}", "")
-    rows = publication.rows_if_there(sql.format(quarter=quarter.name))
-    of = {name: [row for row in rows if row["figure_id"] == name] for name in WORDS}
-    return [_figure(quarter, name, row, len(of[name]) > 1) for name in WORDS for row in of[name]]
+    found = rows(publication, "headline_figures", quarter.arguments)
+    several = Counter(row["figure_id"] for row in found)
+    return [_figure(publication, quarter, row, several[row["figure_id"]] > 1) for row in found]
 
 
 def name_of(figure: Figure) -> str:

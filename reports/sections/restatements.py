@@ -9,10 +9,9 @@ from decimal import Decimal
 from reports.issue import Issue, Policy
 from reports.model import Section
 from reports.page.numbers import grouped
-from reports.pages import answer
+from reports.pages import answer, rows
 from reports.publication import Publication
 from reports.quarter import Quarter
-from reports.sections.tables import chosen
 
 CAUSES = {
     "code": "Code",
@@ -22,23 +21,6 @@ CAUSES = {
     "provider_model_version": "Provider model version",
     "factor_or_seed": "Factor or seed",
 }
-DELTAS = ",\n        ".join(f"max(delta) filter (where cause = '{cause}') as {cause}_delta" for cause in CAUSES)
-# A figure is a row once any part of it moved, or was or became unknown. `was` is the value as published, `is` as known now.
-RESTATED = chosen(
-    "restated",
-    "compared\nwhere known_now is distinct from was",
-    "abs(change_ratio) desc nulls first, datapoint_id like '%/glance/%' desc, report_id, datapoint_id",
-    before=f"""compared as (
-    select report_id, datapoint_id, max(before) filter (where cause = 'code') as was,
-        max("after") filter (where cause = 'factor_or_seed') as known_now,
-        {DELTAS}
-    from marts.fct_restatements
-    group by report_id, datapoint_id
-)""",
-    difference="known_now - was",
-    change_ratio="""case when was <> 0
-        then cast(round(cast(known_now - was as double) / abs(cast(was as double)), 6) as decimal(18, 6)) end""",
-)
 
 
 def policy_words(policy: Policy | None) -> str:
@@ -68,17 +50,14 @@ def decision(was: Decimal | None, known_now: Decimal | None, threshold: Decimal)
 
 def _breaks(publication: Publication) -> str:
     """Reports whose figures moved because the provider changed its model or the code changed: no trend crosses that."""
-    sql = """select distinct report_id, cause from marts.fct_restatements
-    where cause in ('provider_model_version', 'code') and (delta <> 0 or (before is null) <> ("after" is null))
-    order by report_id, cause"""
     words = {"provider_model_version": "emissions delivered again by the provider", "code": "another version of the code"}
-    named = [f"{row['report_id']} ({words[row['cause']]})" for row in publication.rows(sql)]
+    named = [f"{row['report_id']} ({words[row['cause']]})" for row in rows(publication, "breaks_in_series", {})]
     return f" Breaks in series: {', '.join(named)}." if named else " No break in series."
 
 
 def section(publication: Publication, quarter: Quarter, policy: Policy | None = None, issue: Issue | None = None) -> Section:
     """Policy, preparer and approver, breaks in series, and the figures that moved with their decision."""
-    table = answer(publication, quarter, RESTATED)
+    table = answer(publication, quarter, "restated")
     lead = policy_words(policy)
     if issue:
         lead += f" This report was prepared by {issue.prepared_by} and approved by {issue.approver}."

@@ -3,17 +3,6 @@
 `$start` and the like are marks of reports/quarter.py: they become the dates of the quarter when the query is asked.
 """
 
-MASSES = (
-    "provider_scope_1_kgco2e",
-    "provider_scope_2_location_based_kgco2e",
-    "provider_scope_2_market_based_kgco2e",
-    "provider_scope_3_location_based_kgco2e",
-    "provider_scope_3_market_based_kgco2e",
-    "provider_scope_3_unsplit_kgco2e",
-    "provider_total_location_based_kgco2e",
-    "provider_total_market_based_kgco2e",
-)
-
 # The residual reasons in the words of a page. Order is reading order: what runs could have carried comes first.
 RESIDUAL_GROUP = """case
         when reason = 'idle' then 'Idle'
@@ -91,49 +80,6 @@ def by_period(amount: str, name: str, known: str = "true") -> dict[str, str]:
     return sums
 
 
-# CTEs that end in `presence`: every payer that a configured source has ever had, and every payer of this or the last quarter, x
-# every month of the quarter, with its bill and its carbon; a source that has delivered nothing so far means a payer that is not
-# known yet.
-# A month whose carbon export was delivered empty is published: no emissions is an answer.
-PRESENCE = """books as (
-    select distinct provider_name, payer_account_id, source_name, usage_month,
-        measure like 'provider_%' as is_carbon
-    from marts.fct_reconciliation
-    where method = 'conservation' and (measure = 'billed_cost' or (measure like 'provider_%' and provider_total is not null))
-),
-payers as (
-    select provider_name, payer_account_id, '' as source_name, true as needs_bill, true as needs_carbon
-    from books
-    where usage_month < $end
-        and (usage_month >= $before or source_name in (select source_name from ops.listed_objects))
-    group by provider_name, payer_account_id
-    union all
-    select case when kind like 'gcp%' then 'Google Cloud' else 'AWS' end, '', source_name,
-        kind not like '%carbon%', kind like '%carbon%'
-    from ops.listed_objects
-    where kind in ('aws_cur', 'aws_focus', 'aws_carbon', 'gcp_billing', 'gcp_focus', 'gcp_carbon')
-        and source_name not in (select source_name from marts.fct_reconciliation)
-        and source_name not in (select source_name from ops.dim_deliveries where is_elected)
-),
-delivered_months as (
-    select provider_name, payer_account_id, usage_month, is_carbon from books
-    union
-    select carbon_sources.provider_name, payer_account_id, cast(left(partition, 7) || '-01' as date), true
-    from ops.dim_deliveries
-    inner join (select distinct source_name, provider_name, payer_account_id from books where is_carbon) as carbon_sources
-        using (source_name)
-    where is_elected and regexp_matches(partition, '^[0-9]{4}-[0-9]{2}([^0-9]|$$)')
-),
-presence as (
-    select provider_name, payer_account_id, source_name, usage_month,
-        bool_or(not needs_bill or is_carbon is false) as has_bill,
-        bool_or(not needs_carbon or is_carbon is true) as has_carbon
-    from payers
-    cross join unnest([$month_1, $month_2, $month_3]) as months (usage_month)
-    left join delivered_months using (provider_name, payer_account_id, usage_month)
-    group by provider_name, payer_account_id, source_name, usage_month
-)"""
-
 WAYS = ("location", "market")
 PARTS = (("run", " filter (where is_run)"), ("rest", " filter (where not is_run)"), ("all", ""))
 
@@ -149,7 +95,3 @@ def parts_of(book: str, columns: str) -> str:
     from marts.fct_residual_{book}
     where {within()}
 )"""
-
-
-_NAMES = "source_name, provider_name, payer_account_id, region_id, service_code, usage_month, provider_model_version"
-EMISSION_PARTS = parts_of("emissions", ", ".join((_NAMES, *MASSES)))

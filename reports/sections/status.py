@@ -8,11 +8,9 @@ from dataclasses import dataclass, replace
 
 from reports.door import Row
 from reports.errors import QuarterError
-from reports.pages import answer
+from reports.pages import answer, is_there, rows
 from reports.publication import Publication
 from reports.quarter import Quarter, listed, month_name
-from reports.sections.sql import PRESENCE, account_names, within
-from reports.sections.tables import chosen, summed
 
 
 @dataclass(frozen=True)
@@ -24,31 +22,8 @@ class Status:
     is_final: bool = False  # no row of the quarter may still change
 
 
+QUARTERS = "quarters_with_data"
 NOT_ISSUED = "Every figure is final; the report has not been issued."
-PRESENCE_OF_PAYERS = chosen("presence", f"presence\n{account_names('payer_account_id', 'payer_account_name')}", before=PRESENCE)
-ROW_STATUS = summed(
-    "row_status",
-    "rows_of_both",
-    before=f"""rows_of_both as (
-    select 'cost' as book, usage_month, status from marts.fct_training_run_costs where {within()}
-    union all
-    select 'emissions', usage_month, status from marts.fct_training_run_emissions where {within()}
-)""",
-    **{
-        f"{status}_rows": f"count(*) filter (where status = '{status}')"
-        for status in ("final", "preliminary", "not_published", "no_cell")
-    },
-)
-
-EXPIRING = f"""select valid_to, max(factor_age_years) as factor_age_years,
-    string_agg(distinct region_id, ', ' order by region_id) as regions
-from marts.fct_training_run_emissions_modelled
-inner join marts.dim_emission_factors using (factor_id)
-where valid_to <= $end + interval 3 month and usage_month = (
-    select max(usage_month) from marts.fct_training_run_emissions_modelled where factor_id is not null and {within()}
-)
-group by valid_to, factor_age_years is null
-order by valid_to, factor_age_years is null"""
 
 
 def _expiring(publication: Publication, quarter: Quarter) -> tuple[str, ...]:
@@ -56,16 +31,16 @@ def _expiring(publication: Publication, quarter: Quarter) -> tuple[str, ...]:
     return tuple(
         f"The emission factor of {row['regions']} is too old on {row['valid_to']} (its data are {row['factor_age_years']} years"
         " old): it counts on, with its age, until there is a newer one."
-        if row["factor_age_years"] is not None
+        if not row["is_own"]
         else f"The own emission factor of {row['regions']} ends on {row['valid_to']}: months from then on have none of that set."
-        for row in publication.rows_if_there(quarter.fill(EXPIRING))
+        for row in rows(publication, "expiring_factors", quarter.arguments)
     )
 
 
-def _lacks(rows: Iterable[Row], flag: str, what: str) -> list[str]:
+def _lacks(payers: Iterable[Row], flag: str, what: str) -> list[str]:
     """One sentence per payer that lacks something, its months named."""
     lacking: dict[str, list[str]] = {}
-    for row in rows:
+    for row in payers:
         if not row[flag]:
             name = f" {row['payer_account_name']}," if row["payer_account_name"] else ""
             payer = f"{row['provider_name']} payer {row['payer_account_id']}{',' if name else ''}{name}"
@@ -75,29 +50,17 @@ def _lacks(rows: Iterable[Row], flag: str, what: str) -> list[str]:
     return [f"No {what} of {payer} for {listed(months)}." for payer, months in lacking.items()]
 
 
-# quarters of which there is anything: a bill, a run's cost or a provider's emissions
-QUARTERS = """select distinct year(usage_month) || 'Q' || quarter(usage_month) as quarter
-from (
-    select usage_month from marts.fct_training_run_costs
-    union select usage_month from marts.fct_residual_costs
-    union select usage_month from marts.fct_reconciliation where method = 'conservation'
-) as months
-order by quarter"""
-
-
 def require_data(publication: Publication, quarter: Quarter) -> None:
     """A quarter without data has no report: not a draft full of nothing."""
-    if publication.missing(QUARTERS):
-        return
-    quarters = [str(row["quarter"]) for row in publication.rows(QUARTERS)]
-    if quarter.name not in quarters:
+    quarters = [str(row["quarter"]) for row in rows(publication, QUARTERS, {})]
+    if quarter.name not in quarters and is_there(publication, QUARTERS):
         there = f"there are data of {listed(quarters)}" if quarters else "there are none of any quarter"
         raise QuarterError(f"Nothing is published of {quarter.name}: {there}.")
 
 
 def decide(publication: Publication, quarter: Quarter) -> Status:
     """The stamp and why. The counts are SQL; only their wording is made here."""
-    payers, counts = (answer(publication, quarter, spec) for spec in (PRESENCE_OF_PAYERS, ROW_STATUS))
+    payers, counts = (answer(publication, quarter, id) for id in ("presence", "row_status"))
     if payers.absent or counts.absent:
         return Status("draft", ("Which months are complete is not known: an older version published these data. Refresh once.",))
     expiring = _expiring(publication, quarter)

@@ -58,6 +58,11 @@ def _giving(items: Any) -> Callable[[], Any]:
     return lambda: items
 
 
+def phrase(macro: str) -> str:
+    """What a macro without arguments writes into a model."""
+    return str(_names()[macro]()).strip()
+
+
 def _ref(name: str) -> str:
     return name if name in IN_COMMON else f"marts.{name}"
 

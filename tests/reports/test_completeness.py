@@ -8,10 +8,10 @@ import pytest
 from connectors.registry import DESCRIPTORS
 from dagster_project.base.failures import UsageError
 from dagster_project.publishing.reporting import render_quarter
-from reports.sections import quality
 from tests.reports.kit import changed, record_of, rendered, values_of
 from tests.reports.published_fixture import TWO_RUNS, write_published
 from tests.reports.published_rows import BILLING_ACCOUNT, PAYERS
+from tests.reports.report_models import phrase
 
 DELIVERY = "insert into ops.dim_deliveries (source_name, kind, partition, published_at, is_elected)"
 
@@ -70,9 +70,9 @@ def test_a_file_of_every_kind_of_telemetry_counts_for_the_day_in_its_name(usual:
         "neuron_power": "host=i-016a44539ba0f959f~neuron0-2026-04-03T09-30-00Z.jsonl",
         "power_meters": "2026-04-03T09-30-00Z.csv",
     }
-    telemetry = {kind for kind, one in DESCRIPTORS.items() if one.fact == "telemetry"}
-    assert telemetry == set(literal_eval(quality.TELEMETRY)) and telemetry > set(partitions)
-    assert {kind for kind, one in DESCRIPTORS.items() if one.fact in ("runs", "inputs")} == set(literal_eval(quality.RECORDS))
+    telemetry, records = (set(literal_eval(phrase(f"kinds_of_{what}"))) for what in ("telemetry", "records"))
+    assert telemetry == {kind for kind, one in DESCRIPTORS.items() if one.fact == "telemetry"} and telemetry > set(partitions)
+    assert records == {kind for kind, one in DESCRIPTORS.items() if one.fact in ("runs", "inputs")}
     changed(usual, *(f"{DELIVERY} values ('of-{k}', '{k}', '{name}', '2026-04-10', true)" for k, name in partitions.items()))
     vintage = {row["source_name"]: row for row in values_of(record_of(rendered(usual, "2026Q2", tmp_path)), "vintage")}
     shown = {tuple(vintage[f"of-{kind}"][column] for column in ("month_1", "month_1_days", "month_2")) for kind in partitions}

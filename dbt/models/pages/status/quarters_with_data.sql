@@ -1,0 +1,1 @@
+select quarter from {{ ref('report_quarters') }}
