@@ -1,7 +1,7 @@
 """What is compared with what: which runs, what was left out, and what no run carries. The verdicts: verdicts.py."""
 
 from reports.sections import calibration
-from reports.sections.sql import OBSERVED, ratio, within
+from reports.sections.sql import OBSERVED, ratio
 from reports.sections.tables import summed
 
 
@@ -59,37 +59,4 @@ energy as (
     with_tokens_count="count(*) filter (where is_compared and useful_tokens > 0)",
 )
 
-NAMED_REASONS = ("run", "idle", "unused_commitment", "unlogged", "no_record")
-
-
-def _cost(reasons: str) -> str:
-    return f"coalesce(sum(effective_cost) filter (where {reasons}), 0)"
-
-
-# what runs cost has the type that the bill names; a correction without use has none
-RESIDUAL_SHARES = summed(
-    "residual_shares",
-    "accelerator_costs",
-    before=f"""accelerator_costs as (
-    select provider_name, billing_currency, 'not named' as accelerator_type, 'run' as reason, effective_cost
-    from marts.fct_run_cell_costs
-    where cost_component = 'accelerator' and {within()}
-    union all
-    select provider_name, billing_currency, unnest([accelerator_type, 'not named']), 'run',
-        unnest([effective_cost, -effective_cost])
-    from marts.fct_purchase_costs
-    where {within()}
-    union all
-    select provider_name, billing_currency, coalesce(nullif(accelerator_type, ''), 'not named'), reason, effective_cost
-    from marts.fct_residual_costs
-    where (cost_component = 'accelerator' or accelerator_type <> '') and {within()}
-)""",
-    total="provider_name, billing_currency",
-    having="""grouping(accelerator_type) > 0 or accelerator_type <> 'not named' or bool_or(reason <> 'run')
-    or sum(effective_cost) <> 0""",
-    **{f"{reason}_cost": _cost(f"reason = '{reason}'") for reason in NAMED_REASONS},
-    other_cost=_cost(f"reason not in {NAMED_REASONS}"),
-    residual_cost=_cost("reason <> 'run'"),
-    accelerator_cost="sum(effective_cost)",
-    residual_ratio=ratio(_cost("reason <> 'run'"), "sum(effective_cost)"),
-)
+RESIDUAL_SHARES = "residual_shares"
