@@ -12,7 +12,6 @@ from reports.pages import answered
 from reports.publication import Publication
 from reports.quarter import Quarter
 from reports.sections import (
-    calibration,
     costs,
     datapoints,
     emissions,
@@ -50,7 +49,7 @@ WENT = (
 )
 QUALITY = (
     *(quality.MATRIX, status.PRESENCE_OF_PAYERS, status.ROW_STATUS, quality.CONSERVATION),
-    calibration.WATTS,
+    "calibrated_watts",
     *(quality.GATES, quality.CONFLICTS, quality.QUARANTINE),
 )
 
@@ -65,7 +64,7 @@ def sections(
     """Everything below the cover strip, in reading order, with reference codes: T3.2 is a table of section 3, A2 an appendix."""
 
     def chapter(
-        id: str, title: str, *specs: TableSpec, lead: str = "", charts: Callable[[Tables], Charts] | None = None
+        id: str, title: str, *specs: str | TableSpec, lead: str = "", charts: Callable[[Tables], Charts] | None = None
     ) -> Section:
         tables = answered(publication, quarter, *specs)
         return Section(id, title, lead, tuple(tables.values()), charts(tables) if charts else {})

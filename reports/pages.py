@@ -25,6 +25,7 @@ from reports.model import Column, Span, Table, TableSpec
 from reports.publication import Publication
 
 QUARTERS = re.compile(r"/\* quarters \*/.*?/\* end of quarters \*/", re.DOTALL)
+WINDOWS = re.compile(r"/\* windows \*/.*?/\* end of windows \*/", re.DOTALL)
 NOT_OF_A_SPEC = frozenset({"columns", "key", "method", "rows", "order", "also"})
 ENDINGS = {
     "money": "_cost",
@@ -98,6 +99,10 @@ def query(publication: Publication, id: str, arguments: Mapping[str, object]) ->
     if "quarter" in arguments:
         own = f"select date '{arguments['start']}' as quarter_start"
         statement = QUARTERS.sub(f"/* quarters */ {own} /* end of quarters */", statement)
+    if "year" in arguments:
+        starts = dict.fromkeys((arguments["start"], arguments["year"]))
+        own = " union all ".join(f"select date '{start}' as window_start, date '{arguments['end']}' as window_end" for start in starts)
+        statement = WINDOWS.sub(f"/* windows */ {own} /* end of windows */", statement)
     names = dict.fromkeys((*spec.row_key, *(column.key for column in spec.columns), *entry.get("also", ())))
     chosen = [_condition(name, _argument(value, arguments)) for name, value in entry.get("rows", {}).items()]
     parts = (

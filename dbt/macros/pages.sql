@@ -45,3 +45,15 @@
 {% macro primary_kpis() -%}
     ('cost_per_run_to_target', 'cost_per_run_of_fixed_work')
 {%- endmacro %}
+
+{# Of calibrated_run_months the windows in words: "412 windows of 6 workloads on 4 hosts, 2026-03-02 to 2026-08-30, within 17.4 %". #}
+{% macro windows_in_words() -%}
+    max(window_count) || ' windows of ' || max(workload_count) || ' workloads on ' || max(host_count) || ' hosts, '
+    || strftime(min(first_measured_at), '%Y-%m-%d') || ' to ' || strftime(max(last_measured_at), '%Y-%m-%d')
+    || ', within ' || printf('%.1f', 100 * max(spread_w / busy_w)) || ' %'
+{%- endmacro %}
+
+{# Of the chip-hours that were held those with telemetry, by the column that has their share. #}
+{% macro covered_chip_hours(coverage_ratio) -%}
+    sum(cast({{ coverage_ratio }} as decimal(10, 9)) * cast(reserved_chip_hours as decimal(20, 9)))
+{%- endmacro %}
