@@ -25,7 +25,7 @@ from reports.sections.reference import BUILD
 from reports.statements import report_statements, standing_alone
 
 NEEDED = ("rpt_trainium_vs_tpu", "rpt_vendor_claims", "rpt_purchase_options", "rpt_region_what_if")
-NEEDED += ("last_month_of_costs", "runs_that_ended")  # pages
+NEEDED_PAGES = ("last_month_of_costs", "runs_that_ended")
 MONTHS_SHOWN = 12
 
 
@@ -97,10 +97,10 @@ def render(published: Path, start: date | None, end: date | None, out: Path, *, 
     """Render the comparison from `start` up to and without `end` into `<out>/compare-<start>_<end>/`."""
     with open_publication(published) as publication:
         statements = report_statements(publication)
-        known = statements.keys() | publication.pages.keys()
-        if lacking := [model for model in NEEDED if model not in known]:
+        lacking = {*NEEDED, *NEEDED_PAGES} - statements.keys() - publication.pages.keys()
+        if lacking:
             raise PublicationError(
-                f"{published} has no statement of {', '.join(lacking)}: run `trainledger refresh` with this version."
+                f"{published} has no statement of {', '.join(sorted(lacking))}: run `trainledger refresh` with this version."
             )
         window = _window(publication, start, end)
         sections = _sections(publication, statements, window)

@@ -6,7 +6,7 @@ A quarterly table speaks of its quarter and of the four quarters that end with i
 from dataclasses import replace
 
 from reports.model import TableSpec
-from reports.sections import compared, verdicts
+from reports.sections import verdicts
 
 WORDS_OF_A_QUARTER = {
     "the four quarters to the end of $quarter": "these dates",
@@ -32,7 +32,6 @@ def of_dates(spec: TableSpec) -> TableSpec:
 
 TABLES = (
     *(verdicts.VERDICTS, verdicts.BY_KPI, verdicts.STRATA, verdicts.SENSITIVITIES, verdicts.BREAK_EVEN, verdicts.PAIRS),
-    compared.RESIDUAL_SHARES,
-    "calibrated_watts",
+    *(verdicts.RESIDUAL_SHARES, "calibrated_watts"),
 )
 LEAD = verdicts.LEAD.replace("attempts, matched", "attempts that ended in these dates, matched")

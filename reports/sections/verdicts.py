@@ -9,14 +9,13 @@ from reports.model import Section, Sentence, Table
 from reports.pages import answered
 from reports.publication import Publication
 from reports.quarter import Quarter
-from reports.sections import compared
 from reports.sections.charts import ratio_chart
 from reports.sections.tables import declared
 
 TITLE = "Trainium and TPU side by side"
 VERDICTS, MODELLED, BY_KPI, STRATA = "verdicts", "modelled_verdicts", "verdicts_by_kpi", "comparison_strata"
 SENSITIVITIES, BREAK_EVEN, PAIRS = "comparison_sensitivities", "break_even", "pair_ratios"
-DISAGREEMENT = "ratios_that_disagree"
+COMPARED, RESIDUAL_SHARES, DISAGREEMENT = "compared_runs", "residual_shares", "ratios_that_disagree"
 LEAD = (
     "Compared are whole runs with all their attempts, matched by pair key; below 1 the TPU side took less. A side is "
     "named over six closed halves of a quarter or more, by pairs that were registered before their later side began, where the "
@@ -65,8 +64,8 @@ def side_by_side(
 def section(publication: Publication, quarter: Quarter) -> Section:
     """The chapter. With one platform or none, the reason why it is empty."""
     ids = (VERDICTS, MODELLED, BY_KPI, STRATA, SENSITIVITIES, BREAK_EVEN, PAIRS)
-    tables = answered(publication, quarter, *ids, compared.WHAT_WAS_COMPARED, compared.RESIDUAL_SHARES)
-    made = tables.get(compared.WHAT_WAS_COMPARED.id)
+    tables = answered(publication, quarter, *ids, COMPARED, RESIDUAL_SHARES)
+    made = tables.get(COMPARED)
     if not made:
         return side_by_side({}, "", ())
     families = {str(row["accelerator_family"]) for row in made.rows}

@@ -9,14 +9,14 @@ with verdicts as (
 )
 
 select
-    workload_key,
-    accelerator_type,
-    region_id,
-    purchase_option,
-    billing_currency,
-    cast(cost_per_run as decimal(38, 12)) as option_cost,
-    verdict,
-    price_source,
-    price_date
-from {{ ref('rpt_purchase_options') }}
+    options.workload_key,
+    options.accelerator_type,
+    options.region_id,
+    options.purchase_option,
+    options.billing_currency,
+    cast(options.cost_per_run as decimal(38, 12)) as option_cost,
+    verdicts.verdict,
+    options.price_source,
+    options.price_date
+from {{ ref('rpt_purchase_options') }} as options
 left join verdicts using (workload_key)

@@ -1,3 +1,18 @@
+-- two windows end together, the quarter and the four quarters; of dates that somebody asks for there is one
+with windows as (
+    select
+        window_start,
+        window_end,
+        case when window_start = max(window_start) over (partition by window_end) then 'quarter' else 'four quarters' end as span
+    from {{ ref('int_report_windows') }}
+),
+
+verdicts as (
+    select verdicts.*, windows.span
+    from {{ ref('rpt_trainium_vs_tpu') }} as verdicts
+    inner join windows using (window_start, window_end)
+)
+
 select
     window_start,
     window_end,
@@ -18,10 +33,10 @@ select
     verdict,
     reason,
     pairs_needed,
+    -- of a workload the one figure that its runs promised
     kpi in {{ primary_kpis() }} and row_number() over (
         partition by window_start, window_end, workload_key, kpi in {{ primary_kpis() }}
         order by verdict = 'not_comparable', pair_count desc, kpi desc
     ) = 1 as is_promised
-from {{ ref('rpt_trainium_vs_tpu') }}
-inner join {{ ref('comparison_windows') }} using (window_start, window_end)
+from verdicts
 where span = 'quarter' or pair_count > 0

@@ -2,7 +2,7 @@
 select
     row_number() over (
         order by
-            coalesce(list_position({{ verdicts }}, verdict), {{ verdicts | length + 1 }}), left(claim_id, 1) desc,
+            coalesce(list_position({{ verdicts }}, measured.verdict), {{ verdicts | length + 1 }}), left(claim_id, 1) desc,
             try_cast(regexp_extract(claim_id, '[0-9]+') as integer), claim_id
     ) as position,
     claim_id,
