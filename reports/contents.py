@@ -12,13 +12,11 @@ from reports.pages import answered
 from reports.publication import Publication
 from reports.quarter import Quarter
 from reports.sections import (
-    costs,
     datapoints,
     emissions,
     energy,
     evidence,
     glance,
-    lost_work,
     modelled,
     quality,
     reference,
@@ -26,26 +24,26 @@ from reports.sections import (
     status,
     verdicts,
 )
-from reports.sections.charts import Charts, cost_and_energy_charts, emission_charts
+from reports.sections.charts import GROUPS, Charts, cost_and_energy_charts, emission_charts
 
 Tables = dict[str, Table]
 
-WENT = (
-    *(costs.grouped_costs(*group) for group in costs.GROUPS),
-    costs.MONTHLY_COSTS,
+WENT: tuple[str | TableSpec, ...] = (
+    *(f"cost_by_{name}" for name, *_ in GROUPS),
+    "cost_by_month",
     energy.BY_ACCELERATOR,
-    *(energy.grouped_energy(*group) for group in costs.GROUPS[1:]),
+    *(energy.grouped_energy(*group) for group in GROUPS[1:]),
     energy.BY_MONTH,
     energy.BY_BASIS,
-    costs.LARGEST_RUNS,
-    lost_work.LOST_WORK_BY_CAUSE,
-    lost_work.LOST_WORK_BY_TEAM,
-    lost_work.LOST_WORK_BY_WEEK,
-    costs.WORK_WITHOUT_RESULT,
+    "largest_runs",
+    "lost_work_by_cause",
+    "lost_work_by_team",
+    "lost_work_by_week",
+    "work_by_outcome",
     energy.BY_OUTCOME,
-    costs.COST_WATERFALL,
-    costs.ATTRIBUTION,
-    costs.PREPAID,
+    "cost_waterfall",
+    "cost_by_evidence",
+    "prepaid",
 )
 QUALITY = (
     *(quality.MATRIX, status.PRESENCE_OF_PAYERS, status.ROW_STATUS, quality.CONSERVATION),

@@ -57,3 +57,94 @@
 {% macro covered_chip_hours(coverage_ratio) -%}
     sum(cast({{ coverage_ratio }} as decimal(10, 9)) * cast(reserved_chip_hours as decimal(20, 9)))
 {%- endmacro %}
+
+{# The name of an account, where the bills carry one. #}
+{% macro account_names(account, name) -%}
+    left join (select provider_name, account_id as {{ account }}, account_name as {{ name }} from {{ ref('dim_accounts') }}) as {{ name }}s
+        using (provider_name, {{ account }})
+{%- endmacro %}
+
+{# Why an amount is of no run, as a step from the runs to the provider's total. #}
+{% macro residual_step() -%}
+    case
+        when reason = 'idle' then 'Idle'
+        when reason = 'unused_commitment' then 'Commitments'
+        when reason = 'non_accelerator' then 'Other services'
+        when reason in ('tax', 'support', 'credit', 'refund') then 'Tax, support, credits'
+        else 'Unallocated'
+    end
+{%- endmacro %}
+
+{# The steps in reading order: those of runs come first, then what runs could have carried. #}
+{% macro step_position(part='part') -%}
+    coalesce(list_position(
+        ['Idle', 'Commitments', 'Other services', 'Unallocated', 'Tax, support, credits', 'Quarantined', 'Provider total'], {{ part }}
+    ), 0)
+{%- endmacro %}
+
+{# Sums of each month and of the whole quarter as columns of their own, null where a part is null. `known` is the beginning of the names
+   of four columns, the same in all rows of a quarter: whether everything of the month, or of the quarter, is published. #}
+{% macro by_period(amount, name, known='') -%}
+    {% for period in ['month_1', 'month_2', 'month_3', 'quarter'] -%}
+    {%- set rows = 'true' if period == 'quarter' else 'usage_month = ' ~ period -%}
+    case
+        when {{ 'bool_and(' ~ known ~ '_' ~ period ~ ') and ' if known }}count(*) filter (where {{ rows }} and {{ amount }} is null) = 0
+            then coalesce(sum({{ amount }}) filter (where {{ rows }}), 0)
+    end as {{ name }}_{{ period }}{{ ',' if not loop.last }}
+    {% endfor %}
+{%- endmacro %}
+
+{# How work ended, in reading order. #}
+{% macro outcome_position(outcome='outcome') -%}
+    coalesce(list_position([
+        'succeeded', 'running', 'stopped', 'failed', 'interrupted', 'unknown', 'idle reserve', 'idle', 'unused commitment',
+        'named by no record', 'no records kept'
+    ], {{ outcome }}), 6)
+{%- endmacro %}
+
+{# Cost of runs by one attribute and platform, each currency with its total, the quarter before beside it. A currency without a cost
+   before the quarter has nothing to be compared with. #}
+{% macro cost_by(attribute) -%}
+with first_months as (
+    select billing_currency, min(usage_month) as first_month from {{ ref('fct_training_run_costs') }} group by billing_currency
+),
+
+costs as (
+    select
+        quarters.quarter, costs.*, runs.{{ attribute }}, runs.accelerator_family,
+        costs.usage_month >= quarters.quarter_start as is_now,
+        first_months.first_month < quarters.quarter_start as has_prior
+    from {{ ref('fct_training_run_costs') }} as costs
+    inner join {{ ref('report_quarters') }} as quarters
+        on costs.usage_month >= quarters.prior_start and costs.usage_month < quarters.quarter_end
+    inner join {{ ref('dim_training_runs') }} as runs on costs.training_run_id = runs.training_run_id
+    inner join first_months on costs.billing_currency = first_months.billing_currency
+)
+
+select
+    quarter, {{ attribute }}, accelerator_family, billing_currency,
+    count(distinct training_run_id) filter (where is_now) as run_count,
+    coalesce(sum(effective_cost) filter (where is_now and cost_component = 'accelerator'), 0) as accelerator_effective_cost,
+    coalesce(sum(effective_cost) filter (where is_now and cost_component <> 'accelerator'), 0) as other_effective_cost,
+    coalesce(sum(effective_cost) filter (where is_now), 0) as effective_cost,
+    case when bool_and(has_prior) then coalesce(sum(effective_cost) filter (where not is_now), 0) end as prior_effective_cost,
+    case when bool_and(has_prior) then sum(case when is_now then effective_cost else -effective_cost end) end
+        as change_effective_cost,
+    coalesce(sum(idle_share_effective_cost) filter (where is_now), 0) as idle_share_effective_cost,
+    coalesce(sum(billed_cost) filter (where is_now), 0) as billed_cost,
+    case when bool_and(list_cost is not null or not is_now) then coalesce(sum(list_cost) filter (where is_now), 0) end as list_cost,
+    grouping({{ attribute }}, accelerator_family) > 0 as is_total,
+    sum(coalesce(sum(effective_cost) filter (where is_now), 0)) over (
+        partition by quarter, {{ attribute }}, billing_currency, grouping({{ attribute }}, accelerator_family)
+    ) as all_platforms_effective_cost
+from costs
+group by grouping sets ((quarter, {{ attribute }}, accelerator_family, billing_currency), (quarter, billing_currency))
+{%- endmacro %}
+
+{# What was lost, with the runs that lost it; an idle machine is of no run. #}
+{% macro lost_work_measures() -%}
+    {{ whole('effective_cost') }} as effective_cost,
+    {{ whole('facility_energy_kwh') }} as facility_energy_kwh,
+    {{ whole('modelled_location_based_kgco2e') }} as modelled_location_based_kgco2e,
+    nullif(count(distinct nullif(training_run_id, '')), 0) as run_count
+{%- endmacro %}

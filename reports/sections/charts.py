@@ -9,11 +9,11 @@ from reports.page.charts import Bar, Chart, Segment, bar, chart
 from reports.page.dots import LEGEND, Axis
 from reports.page.numbers import EN_DASH
 from reports.quarter import short_month_name
-from reports.sections.costs import GROUPS
 from reports.sections.sql import PERIODS, WAYS
 
 Legend = tuple[tuple[str, str], ...]
 Charts = dict[str, tuple[Chart, ...]]  # by the table they are drawn above
+GROUPS = (("accelerator", "accelerator_type", "Accelerator"), ("team", "team", "Team"), ("model", "model_name", "Model"))
 FAMILIES = ("trainium", "inferentia", "tpu", "gpu", "none")
 ROWS_PER_PANEL = 12
 # finished work in full colour, lost work outlined, what no run carries in grey: also in black and white
@@ -46,13 +46,14 @@ def _named(value: object) -> str:
     return EN_DASH if value is None else str(value)
 
 
-def _stacked(rows: list[Row], label: str, part: str) -> list[Bar]:
+def _stacked(rows: list[Row], label: str, part: str, total: str) -> list[Bar]:
     """Effective cost, one bar per label, a piece per part, in the order the rows come."""
     bars: dict[str, list[Segment]] = {}
+    totals = {_named(row[label]): row[total] for row in rows}
     for row in rows:
         css = "rest" if row[part] == "no run" else _family(row[part])
         bars.setdefault(_named(row[label]), []).append(Segment(row["effective_cost"], css, str(row[part])))
-    return [Bar(name, tuple(pieces), sum((piece.amount for piece in pieces), Decimal(0))) for name, pieces in bars.items()]
+    return [Bar(name, tuple(pieces), totals[name]) for name, pieces in bars.items()]
 
 
 def _steps(rows: Iterable[Row], amount: str) -> list[Bar]:
@@ -82,12 +83,12 @@ def _cost_chart(id: str, tables: dict[str, Table], currency: str) -> Chart:
     if id == "cost_by_month":
         months = [{**row, "month": short_month_name(row["usage_month"])} for row in own]
         legend = (*_legend(row["part"] for row in own if row["part"] != "no run"), ("rest", "no run"))
-        return chart(f"month-{currency}", "Effective cost by month", [("", _stacked(months, "month", "part"))], currency, legend)
+        return chart(f"month-{currency}", "Effective cost by month", [("", _stacked(months, "month", "part", "month_effective_cost"))], currency, legend)
     panels, families = [], []
     for name, group, _ in GROUPS:
         found = [row for row in _rows(tables[f"cost_by_{name}"]) if row["billing_currency"] == currency]
         families += [row["accelerator_family"] for row in found]
-        panels.append((f"by {name}", _stacked(found, group, "accelerator_family")[:ROWS_PER_PANEL]))
+        panels.append((f"by {name}", _stacked(found, group, "accelerator_family", "all_platforms_effective_cost")[:ROWS_PER_PANEL]))
     return chart(f"cost-{currency}", "Effective cost of training runs", panels, currency, _legend(families), 3)
 
 

@@ -4,13 +4,13 @@ from reports.model import Figure, Section
 from reports.pages import answer, answered
 from reports.publication import Publication
 from reports.quarter import Quarter
-from reports.sections import currencies, emissions
+from reports.sections import emissions
 from reports.sections.headlines import ON_THE_PAGE, WORDS
-from reports.sections.lost_work import LOST_WORK_BY_CAUSE
 from reports.sections.summary import sentences
 from reports.sections.tables import chosen
 from reports.sections.verdicts import RESIDUAL_SHARES, VERDICTS, verdict_sentences
 
+COSTS = ("totals_by_currency", "cost_in_reporting_currency")
 COVERAGE = ("coverage_of_the_bill", "coverage_by_service")
 LABELS = "\n        ".join(f"when '{id}' then '{words['label']}'" for id, words in WORDS.items())
 # a figure that neither quarter has is no row: a provider without a split of Scope 3 has none in any
@@ -25,8 +25,7 @@ where quarter = '$quarter' and figure_id not in {ON_THE_PAGE} and (value is not 
 
 
 def section(publication: Publication, quarter: Quarter, figures: list[Figure]) -> Section:
-    costs = (currencies.BY_CURRENCY, currencies.IN_REPORTING_CURRENCY)
-    tables = answered(publication, quarter, emissions.TOTALS_TWICE, *COVERAGE, OTHERS, *costs)
+    tables = answered(publication, quarter, emissions.TOTALS_TWICE, *COVERAGE, OTHERS, *COSTS)
     totals = tables.get(emissions.TOTALS_TWICE.id)
     if totals and all(value is None for row in totals.rows for key, value in row.items() if key.endswith("_kgco2e")):
         del tables[totals.id]  # nothing but dashes: a sentence names what is missing
@@ -34,7 +33,7 @@ def section(publication: Publication, quarter: Quarter, figures: list[Figure]) -
         quarter,
         figures,
         coverage=tables.get(COVERAGE[0]),
-        lost=answer(publication, quarter, LOST_WORK_BY_CAUSE),
+        lost=answer(publication, quarter, "lost_work_by_cause"),
         uncarried=answer(publication, quarter, RESIDUAL_SHARES),
     )
     if decided := answered(publication, quarter, VERDICTS).get(VERDICTS):

@@ -3,7 +3,6 @@
 `$start` and the like are marks of reports/quarter.py: they become the dates of the quarter when the query is asked.
 """
 
-ENDS = ("", "_low", "_high")  # of a modelled figure: itself and its plausible bounds
 MASSES = (
     "provider_scope_1_kgco2e",
     "provider_scope_2_location_based_kgco2e",
@@ -68,11 +67,6 @@ HOLDS_CHIPS = "(attempt_count > 0 or reserved_chip_hours is distinct from 0)"
 def whole(column: str, parts: str = "count(*)") -> str:
     """A sum that is null when any part is null: half a total is not a total. `parts` counts the parts there should be."""
     return f"case when {parts} = count({column}) then sum({column}) end"
-
-
-def wholes(*columns: str) -> str:
-    """Such sums under the names of their columns, as a select has them."""
-    return ", ".join(f"{whole(column)} as {column}" for column in columns)
 
 
 def ratio(part: str, of_whole: str) -> str:

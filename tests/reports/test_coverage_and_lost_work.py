@@ -12,7 +12,6 @@ from reports.door import Row
 from reports.pages import answer
 from reports.publication import Publication
 from reports.quarter import Quarter
-from reports.sections.lost_work import LOST_WORK_BY_TEAM, LOST_WORK_BY_WEEK
 from tests.reports.published_file import SCHEMA
 from tests.reports.report_models import with_pages
 
@@ -61,13 +60,13 @@ def test_coverage_is_of_the_whole_bill_of_the_quarter_and_names_services_without
 
 def test_lost_work_is_of_the_months_of_the_quarter_and_unknown_energy_stays_unknown(publication: Publication) -> None:
     quarter = Quarter.parse("2026Q2")
-    by_team = answer(publication, quarter, LOST_WORK_BY_TEAM).rows
+    by_team = answer(publication, quarter, "lost_work_by_team").rows
     assert picked(by_team, "cause", "team", "effective_cost", "facility_energy_kwh", "run_count") == [
         ("failed", "core", Decimal(6), None, 2),
         ("idle", "no run", Decimal(7), Decimal(1), None),
         ("interrupted", None, Decimal(5), Decimal(5), 1),
     ]
-    by_week = answer(publication, quarter, LOST_WORK_BY_WEEK).rows
+    by_week = answer(publication, quarter, "lost_work_by_week").rows
     assert picked(by_week, "cause", "effective_cost", "run_count") == [
         ("failed", Decimal(4), 1),
         ("failed", Decimal(2), 1),
