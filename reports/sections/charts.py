@@ -83,12 +83,14 @@ def _cost_chart(id: str, tables: dict[str, Table], currency: str) -> Chart:
     if id == "cost_by_month":
         months = [{**row, "month": short_month_name(row["usage_month"])} for row in own]
         legend = (*_legend(row["part"] for row in own if row["part"] != "no run"), ("rest", "no run"))
-        return chart(f"month-{currency}", "Effective cost by month", [("", _stacked(months, "month", "part", "month_effective_cost"))], currency, legend)
+        bars = _stacked(months, "month", "part", "month_effective_cost")
+        return chart(f"month-{currency}", "Effective cost by month", [("", bars)], currency, legend)
     panels, families = [], []
     for name, group, _ in GROUPS:
         found = [row for row in _rows(tables[f"cost_by_{name}"]) if row["billing_currency"] == currency]
         families += [row["accelerator_family"] for row in found]
-        panels.append((f"by {name}", _stacked(found, group, "accelerator_family", "all_platforms_effective_cost")[:ROWS_PER_PANEL]))
+        bars = _stacked(found, group, "accelerator_family", "all_platforms_effective_cost")
+        panels.append((f"by {name}", bars[:ROWS_PER_PANEL]))
     return chart(f"cost-{currency}", "Effective cost of training runs", panels, currency, _legend(families), 3)
 
 
