@@ -101,10 +101,7 @@ def query(publication: Publication, id: str, arguments: Mapping[str, object]) ->
     if "quarter" in arguments:
         own = f"select date '{arguments['start']}' as quarter_start"
         statement = QUARTERS.sub(f"/* quarters */ {own} /* end of quarters */", statement)
-    statement = ARGUMENT.sub(
-        lambda mark: f"/* {mark[1]} */ {_literal(arguments[mark[1]])} /* end of {mark[1]} */" if mark[1] in arguments else mark[0],
-        statement,
-    )
+    statement = ARGUMENT.sub(lambda mark: _asked(mark, arguments), statement)
     names = dict.fromkeys((*spec.row_key, *(column.key for column in spec.columns), *entry.get("also", ())))
     chosen = [*filter(None, (_condition(name, value, arguments) for name, value in entry.get("rows", {}).items()))]
     parts = (
@@ -119,9 +116,9 @@ def query(publication: Publication, id: str, arguments: Mapping[str, object]) ->
 def rows(
     publication: Publication, id: str, arguments: Mapping[str, object], *, most: int | None = None, is_needed: bool = False
 ) -> list[Row]:
-    """The rows of a declared page that is no table of a report, or the first of them; none where the publication lacks what it reads.
+    """The rows of a declared page that is no table of a report, or the first of them.
 
-    `is_needed`: PublicationError instead of none.
+    None where the publication has not what the page reads; `is_needed`: PublicationError.
     """
     statement, _ = publication.pages.get(id, ("", {}))
     missing = publication.missing(statement) if statement else f"the published file has no page {id}"
@@ -129,6 +126,11 @@ def rows(
         raise PublicationError(f"This cannot be answered: {missing}. `trainledger refresh` publishes what this version reads.")
     sql = "" if missing else query(publication, id, arguments)
     return publication.rows(sql if most is None else f"{sql}\nlimit {most}") if sql else []
+
+
+def _asked(mark: re.Match[str], arguments: Mapping[str, object]) -> str:
+    name = mark[1]
+    return f"/* {name} */ {_literal(arguments[name])} /* end of {name} */" if name in arguments else mark[0]
 
 
 def _argument(value: Any, arguments: Mapping[str, object]) -> Any:

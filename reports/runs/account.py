@@ -1,4 +1,4 @@
-"""What a run cost, which energy it used, what was emitted; how each is known and from what. One page of dbt a part, for many runs.
+"""What a run cost, which energy it used, what was emitted; how each is known and from what. A page of dbt a part, for many runs.
 
 Every figure is a column of a page (dbt/models/pages/runs); nothing is added up here. An account is plain data with decimals, so
 that a page, a terminal and JSON have the same.

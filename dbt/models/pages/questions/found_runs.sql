@@ -24,12 +24,27 @@ used as (
 )
 
 select
-    training_run_id, team, model_name, workload_key, accelerator_type, state, started_at, status,
-    effective_cost, billing_currency, facility_energy_kwh, facility_energy_kwh_low, facility_energy_kwh_high,
-    cost_confidence, power_confidence, unknown_because,
-    concat_ws(' ', training_run_id, recorded_id, team, model_name, workload_key, accelerator_type) as names,
-    months
-from {{ ref('run_summary') }}
+    runs.training_run_id,
+    runs.team,
+    runs.model_name,
+    runs.workload_key,
+    runs.accelerator_type,
+    runs.state,
+    runs.started_at,
+    runs.status,
+    runs.effective_cost,
+    runs.billing_currency,
+    runs.facility_energy_kwh,
+    runs.facility_energy_kwh_low,
+    runs.facility_energy_kwh_high,
+    costs.cost_confidence,
+    energy.power_confidence,
+    runs.unknown_because,
+    concat_ws(
+        ' ', runs.training_run_id, runs.recorded_id, runs.team, runs.model_name, runs.workload_key, runs.accelerator_type
+    ) as names,
+    used.months
+from {{ ref('run_summary') }} as runs
 left join costs using (training_run_id)
 left join energy using (training_run_id)
 left join used using (training_run_id)

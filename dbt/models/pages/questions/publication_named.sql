@@ -1,2 +1,7 @@
-select build_id, finished_at, (select max(contract_version) from {{ source('ops', 'contract') }}) as contract_version
-from {{ source('ops', 'builds') }}
+with contract as (
+    select max(contract_version) as contract_version from {{ source('ops', 'contract') }}
+)
+
+select builds.build_id, builds.finished_at, contract.contract_version
+from {{ source('ops', 'builds') }} as builds
+cross join contract

@@ -1,7 +1,11 @@
 -- of each run how like its id is to a name which no run has
+with asked as (
+    select lower({{ argument('name', "''") }}) as run_name
+)
+
 select
-    training_run_id,
-    contains(training_run_id, name) as has_name,
-    jaro_winkler_similarity(training_run_id, name) as similarity
-from {{ ref('dim_training_runs') }}
-cross join (select lower({{ argument('name', "''") }}) as name) as asked
+    runs.training_run_id,
+    contains(runs.training_run_id, asked.run_name) as has_name,
+    jaro_winkler_similarity(runs.training_run_id, asked.run_name) as similarity
+from {{ ref('dim_training_runs') }} as runs
+cross join asked

@@ -16,9 +16,17 @@ energy as (
 )
 
 select
-    summary.*, region_id, sub_account_id, cluster_name, chip_count, attempt_count, is_end_known,
-    modelled_low, modelled_high, time_model_kwh
+    summary.*,
+    dim.region_id,
+    dim.sub_account_id,
+    dim.cluster_name,
+    dim.chip_count,
+    dim.attempt_count,
+    dim.is_end_known,
+    modelled.modelled_low,
+    modelled.modelled_high,
+    energy.time_model_kwh
 from {{ ref('run_summary') }} as summary
-inner join {{ ref('dim_training_runs') }} using (training_run_id)
+inner join {{ ref('dim_training_runs') }} as dim using (training_run_id)
 left join modelled using (training_run_id)
 left join energy using (training_run_id)
