@@ -25,7 +25,6 @@ from reports.sections.reference import BUILD
 from reports.statements import report_statements, standing_alone
 
 NEEDED = ("rpt_trainium_vs_tpu", "rpt_vendor_claims", "rpt_purchase_options", "rpt_region_what_if")
-NEEDED_PAGES = ("last_month_of_costs", "runs_that_ended")
 MONTHS_SHOWN = 12
 
 
@@ -53,11 +52,11 @@ class Comparison:
 
 def _window(publication: Publication, start: date | None, end: date | None) -> Window:
     """The dates that were asked for; without any the last twelve complete months."""
-    last = end or pages.rows(publication, "last_month_of_costs", {})[0]["window_end"]
+    last = end or pages.rows(publication, "last_month_of_costs", {}, is_needed=True)[0]["window_end"]
     if last is None:
         raise WindowError("Nothing is compared: the publication has no month of cost.")
     window = Window(start or months_before(last, MONTHS_SHOWN), last)
-    [runs] = pages.rows(publication, "runs_that_ended", window.arguments)
+    [runs] = pages.rows(publication, "runs_that_ended", window.arguments, is_needed=True)
     if not runs["run_count"]:
         ended = (
             f"Runs ended from {runs['first_end']:%Y-%m-%d} to {runs['last_end']:%Y-%m-%d}"
@@ -97,10 +96,9 @@ def render(published: Path, start: date | None, end: date | None, out: Path, *, 
     """Render the comparison from `start` up to and without `end` into `<out>/compare-<start>_<end>/`."""
     with open_publication(published) as publication:
         statements = report_statements(publication)
-        lacking = {*NEEDED, *NEEDED_PAGES} - statements.keys() - publication.pages.keys()
-        if lacking:
+        if lacking := [model for model in NEEDED if model not in statements]:
             raise PublicationError(
-                f"{published} has no statement of {', '.join(sorted(lacking))}: run `trainledger refresh` with this version."
+                f"{published} has no statement of {', '.join(lacking)}: run `trainledger refresh` with this version."
             )
         window = _window(publication, start, end)
         sections = _sections(publication, statements, window)

@@ -38,7 +38,7 @@ class Publication:
 
     def missing(self, sql: str) -> str:
         """The tables that a query names and this file does not have, as words: the published file has no marts.a, no ops.b."""
-        named = dict.fromkeys(re.findall(r"\b(?:marts|ops)\.\w+", sql))
+        named = dict.fromkeys(re.findall(r"\b(?:marts|ops)\.\w+", sql.replace('."', ".")))  # compiled models quote names
         absent = [table for table in named if table not in self.tables]
         return f"the published file has no {', no '.join(absent)}" if absent else ""
 

@@ -10,6 +10,11 @@
     cast(printf('%.8e', cast({{ part }} as double) / nullif(cast({{ of_whole }} as double), 0)) as double)
 {%- endmacro %}
 
+{# What somebody may ask of a page: reports write their own value between the two comments, where the view has the other one. #}
+{% macro argument(name, otherwise) -%}
+    /* {{ name }} */ {{ otherwise }} /* end of {{ name }} */
+{%- endmacro %}
+
 {# Each row of a quarter with that quarter: a join of rows that have a month. #}
 {% macro of_quarters(months='usage_month') -%}
     inner join {{ ref('report_quarters') }} as quarters

@@ -16,7 +16,6 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
-from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -24,14 +23,14 @@ from typing import Any
 from reports.ledger.months import month_documents
 from reports.page.names import shown
 from reports.publication import Publication
-from reports.runs.account import accounts, jsonable
+from reports.runs.account import PAGES, SUMMARY, accounts, jsonable
 from reports.runs.advice import WORDS
 
 MOST_MONTHS = 36  # newest; older ones are for `trainledger sql`
 MOST_RUNS = 200  # of those that ended in a month, by cost; `trainledger run` has every one
 UNDATED = "undated"  # runs that have no month
 HERE = Path(__file__).parent
-CODE = ("page.py", "months.py", "../runs/account.py", "../runs/advice.py", "../runs/words.yml")
+CODE = ("page.py", "months.py", "../runs/account.py", "../runs/advice.py", "../runs/words.yml")  # and the pages of an account
 ASSETS = {"style": ("../page/templates/report.css", "page.css"), "script": ("data.js", "draw.js", "view.js", "run.js")}
 MONTH_TABLES = (
     "fct_training_run_costs",
@@ -153,15 +152,15 @@ class _Month:
 def page_of(publication: Publication, versions: Mapping[str, Mapping[str, Any]], there: Collection[str]) -> Page:
     """The page of a publication. `versions`: a digest of each part of each table; `there`: data files that need not be made."""
     missing = publication.missing(NEEDED_OF_RUNS)
-    months = _months(publication, has_runs=not missing)
+    months, code = _months(publication, has_runs=not missing), _code(publication)
     dated = sorted((name for name in months if name != UNDATED), reverse=True)[:MOST_MONTHS]
     listed, new_months, new_runs = list[dict[str, Any]](), dict[str, str](), dict[str, str]()
     for name in (*dated, *([UNDATED] if UNDATED in months else [])):
         month = months[name]
-        made_of = [_parts(versions, {name}), month.states, missing]
+        made_of = [code, _parts(versions, {name}), month.states, missing]
         files = {"month": _name("month", name, made_of) if name != UNDATED else None}
         if month.run_count:
-            files["runs"] = _name("runs", name, [_parts(versions, {of for of, _ in month.last}), month.last])
+            files["runs"] = _name("runs", name, [code, _parts(versions, {of for of, _ in month.last}), month.last])
         listed.append({"name": name, "run_count": month.run_count, **files})
         for kind, new in (("month", new_months), ("runs", new_runs)):
             if (file := files.get(kind)) and file not in there:
@@ -188,14 +187,14 @@ def _parts(versions: Mapping[str, Mapping[str, Any]], months: Collection[str]) -
     return [*dated, *((table, dict(versions.get(table, {}))) for table in WHOLE_TABLES)]
 
 
-@cache
-def _code() -> str:
+def _code(publication: Publication) -> str:
     """sha256 of what makes the data files."""
-    return sha256(b"".join((HERE / name).read_bytes() for name in CODE)).hexdigest()
+    asked = [publication.pages.get(page) for page in (SUMMARY, *PAGES.values())]
+    return sha256(b"".join((HERE / name).read_bytes() for name in CODE) + json.dumps(asked).encode()).hexdigest()
 
 
 def _name(kind: str, month: str, made_of: list[Any]) -> str:
-    text = json.dumps([_code(), MOST_RUNS, made_of], default=str)
+    text = json.dumps([MOST_RUNS, made_of], default=str)
     return f"{kind}-{month}-{sha256(text.encode()).hexdigest()[:12]}.js"
 
 
