@@ -12,7 +12,6 @@ from reports.pages import answered
 from reports.publication import Publication
 from reports.quarter import Quarter
 from reports.sections import (
-    calibration,
     datapoints,
     energy,
     evidence,
@@ -46,7 +45,7 @@ WENT: tuple[str | TableSpec, ...] = (
 )
 QUALITY = (
     *("sources_by_month", "presence", "row_status", "conservation"),
-    calibration.WATTS,
+    "calibrated_watts",
     *("gates", "conflicts", "quarantine"),
 )
 

@@ -10,21 +10,25 @@ of its name. `_` holds what else these columns have in common, in the words of `
                              another name instead of true where the ends are called otherwise
     named: [column, heading] an id and what people call it: one cell on the page, two columns in the data files
 
-Beside the columns: `rows: {quarter: $quarter}` chooses, by constants or arguments of `Quarter`; `order` is by the key if there is
-none; `also` are columns that only drawings and sentences read.
+Beside the columns: `rows: {quarter: $quarter}` chooses, by constants or arguments; `{names: {contains: $text}}` by a part of the
+column's text, in either case; an argument that is not given chooses all, in a list none. `order` is by the key if there is none;
+`also` are columns that only drawings and sentences read. A page may have arguments in its SELECT as well (macro `argument`).
 """
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime
 from typing import Any
 
 from reports.door import Row
+from reports.errors import PublicationError
 from reports.model import Column, Span, Table, TableSpec
 from reports.publication import Publication
 
 QUARTERS = re.compile(r"/\* quarters \*/.*?/\* end of quarters \*/", re.DOTALL)
+WINDOWS = re.compile(r"/\* windows \*/.*?/\* end of windows \*/", re.DOTALL)
+ARGUMENT = re.compile(r"/\* (\w+) \*/.*?/\* end of \1 \*/", re.DOTALL)
 NOT_OF_A_SPEC = frozenset({"columns", "key", "method", "rows", "order", "also"})
 ENDINGS = {
     "money": "_cost",
@@ -98,8 +102,13 @@ def query(publication: Publication, id: str, arguments: Mapping[str, object]) ->
     if "quarter" in arguments:
         own = f"select date '{arguments['start']}' as quarter_start"
         statement = QUARTERS.sub(f"/* quarters */ {own} /* end of quarters */", statement)
+    if "year" in arguments:
+        starts, end = dict.fromkeys((arguments["start"], arguments["year"])), arguments["end"]
+        own = " union all ".join(f"select date '{start}' as window_start, date '{end}' as window_end" for start in starts)
+        statement = WINDOWS.sub(f"/* windows */ {own} /* end of windows */", statement)
+    statement = ARGUMENT.sub(lambda mark: _asked(mark, arguments), statement)
     names = dict.fromkeys((*spec.row_key, *(column.key for column in spec.columns), *entry.get("also", ())))
-    chosen = [_condition(name, _argument(value, arguments)) for name, value in entry.get("rows", {}).items()]
+    chosen = [*filter(None, (_condition(name, value, arguments) for name, value in entry.get("rows", {}).items()))]
     parts = (
         f"select {', '.join(names) or '*'}",
         f"from (\n{statement}\n) as {id}",
@@ -109,9 +118,25 @@ def query(publication: Publication, id: str, arguments: Mapping[str, object]) ->
     return "\n".join(part for part in parts if part)
 
 
-def rows(publication: Publication, id: str, arguments: Mapping[str, object]) -> list[Row]:
-    """The rows of a declared page that is no table of a report; none where the publication has not what it reads."""
-    return publication.rows_if_there(query(publication, id, arguments)) if id in publication.pages else []
+def rows(
+    publication: Publication,
+    id: str,
+    arguments: Mapping[str, object],
+    changed: Callable[[str], str] = str,
+    *,
+    most: int | None = None,
+    is_needed: bool = False,
+) -> list[Row]:
+    """The rows of a declared page that is no table of a report, or the first of them.
+
+    None where the publication has not what the page reads; `is_needed`: PublicationError.
+    """
+    statement, _ = publication.pages.get(id, ("", {}))
+    missing = publication.missing(statement) if statement else f"the published file has no page {id}"
+    if missing and is_needed:
+        raise PublicationError(f"This cannot be answered: {missing}. `trainledger refresh` publishes what this version reads.")
+    sql = "" if missing else changed(query(publication, id, arguments))
+    return publication.rows(sql if most is None else f"{sql}\nlimit {most}") if sql else []
 
 
 def is_there(publication: Publication, id: str) -> bool:
@@ -119,20 +144,34 @@ def is_there(publication: Publication, id: str) -> bool:
     return id in publication.pages and not publication.missing(publication.pages[id][0])
 
 
-def _argument(value: object, arguments: Mapping[str, object]) -> object:
+def _asked(mark: re.Match[str], arguments: Mapping[str, object]) -> str:
+    name = mark[1]
+    return f"/* {name} */ {_literal(arguments[name])} /* end of {name} */" if name in arguments else mark[0]
+
+
+def _argument(value: Any, arguments: Mapping[str, object]) -> Any:
+    if isinstance(value, list):
+        return [one for one in (_argument(one, arguments) for one in value) if one is not None]
     return arguments[value[1:]] if isinstance(value, str) and value.startswith("$") else value
 
 
-def _condition(name: str, value: object) -> str:
-    if isinstance(value, list | tuple):
-        return f"{name} in ({', '.join(map(_literal, value))})" if value else "false"
-    return f"{name} = {_literal(value)}"
+def _condition(name: str, value: Any, arguments: Mapping[str, object]) -> str:
+    asked = _argument(value["contains"] if isinstance(value, dict) else value, arguments)
+    if asked is None:
+        return ""
+    if isinstance(value, dict):
+        return f"contains(lower(cast({name} as varchar)), lower({_literal(asked)}))"
+    if isinstance(asked, list | tuple):
+        return f"{name} in ({', '.join(map(_literal, asked))})" if asked else "false"
+    return f"{name} = {_literal(asked)}"
 
 
 def _literal(value: object) -> str:
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
-    return f"date '{value}'" if isinstance(value, date) else str(value)
+    if isinstance(value, date):
+        return f"{'timestamp' if isinstance(value, datetime) else 'date'} '{value}'"
+    return "null" if value is None else str(value)
 
 
 def answer(

@@ -13,19 +13,18 @@ from typing import Any
 
 import yaml
 
+from reports import pages
 from reports.door import Row
 from reports.errors import ReportError
 from reports.model import key_text
 from reports.page.numbers import plain
 from reports.publication import Publication
-from reports.runs.account import accounts, jsonable, literal
+from reports.runs.account import accounts, jsonable
 
 MOST_ROWS = 100  # of each table of an answer
 MOST_CHARACTERS = 30_000  # of an answer as JSON: about 10,000 tokens of a model
 LONGEST_TEXT = 2_000
 NO_REASON = "the publication gives no reason"
-BUILD = "select build_id, finished_at from ops.builds"
-CONTRACT = "select max(contract_version) as contract_version from ops.contract"
 Answer = dict[str, Any]
 
 
@@ -51,18 +50,20 @@ def words(name: str) -> str:
 
 def publication_of(publication: Publication) -> Row:
     """Which publication an answer is of."""
-    return {**publication.rows(BUILD)[0], **publication.rows(CONTRACT)[0]}
+    return pages.rows(publication, "publication_named", {}, is_needed=True)[0]
 
 
 def answer(publication: Publication, name: str, asked: Mapping[str, str]) -> Answer:
     """The answer to a named question: per table its rows, with every figure's value, unit, bounds, confidence, reason and id."""
     question, found = questions()[name], {}
-    known = {part: literal(text) if (text := asked.get(part)) else "null" for part in question["asks"]}
+    given = {part: asked.get(part) or None for part in question["asks"]}
+    if table := given.get("table"):
+        given["table"] = re.sub(r"^(marts|ops)\.", "", table)
     if run_ids := [asked[part] for part in question.get("runs", ())]:
         found["runs"] = [_short(account_of(publication, run_id)) for run_id in run_ids]
     for table in question["tables"]:
-        sql = re.sub(r"\{(\w+)\}", lambda mark: known[mark[1]], table["sql"])  # at once: what was asked may look like a mark
-        found[table["table"]] = [_shaped(row, table) for row in publication.rows(f"{sql}\nlimit {MOST_ROWS + 1}")]
+        rows = pages.rows(publication, table["page"], given, most=MOST_ROWS + 1, is_needed=True)
+        found[table["table"]] = [_shaped(row, table) for row in rows]
     return found
 
 

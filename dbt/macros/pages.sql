@@ -10,15 +10,15 @@
     cast(printf('%.8e', cast({{ part }} as double) / nullif(cast({{ of_whole }} as double), 0)) as double)
 {%- endmacro %}
 
+{# What somebody may ask of a page: reports write their own value between the two comments, where the view has the other one. #}
+{% macro argument(name, otherwise) -%}
+    /* {{ name }} */ {{ otherwise }} /* end of {{ name }} */
+{%- endmacro %}
+
 {# Each row of a quarter with that quarter: a join of rows that have a month. #}
 {% macro of_quarters(months='usage_month') -%}
     inner join {{ ref('report_quarters') }} as quarters
         on {{ months }} >= quarters.quarter_start and {{ months }} < quarters.quarter_end
-{%- endmacro %}
-
-{# Of the two windows that end together, the quarter or the four quarters; of dates that somebody asks for there is one. #}
-{% macro span_of_window() -%}
-    case when window_start = max(window_start) over (partition by window_end) then 'quarter' else 'four quarters' end
 {%- endmacro %}
 
 {# The figures of the comparison in reading order, and what a page calls them. #}
@@ -49,6 +49,18 @@
 {# What a run promised to reach: the figures of which a workload has one verdict. #}
 {% macro primary_kpis() -%}
     ('cost_per_run_to_target', 'cost_per_run_of_fixed_work')
+{%- endmacro %}
+
+{# Of calibrated_run_months the windows in words: "412 windows of 6 workloads on 4 hosts, 2026-03-02 to 2026-08-30, within 17.4 %". #}
+{% macro windows_in_words() -%}
+    max(window_count) || ' windows of ' || max(workload_count) || ' workloads on ' || max(host_count) || ' hosts, '
+    || strftime(min(first_measured_at), '%Y-%m-%d') || ' to ' || strftime(max(last_measured_at), '%Y-%m-%d')
+    || ', within ' || printf('%.1f', 100 * max(spread_w / busy_w)) || ' %'
+{%- endmacro %}
+
+{# Of the chip-hours that were held those with telemetry, by the column that has their share. #}
+{% macro covered_chip_hours(coverage_ratio) -%}
+    sum(cast({{ coverage_ratio }} as decimal(10, 9)) * cast(reserved_chip_hours as decimal(20, 9)))
 {%- endmacro %}
 
 {# The name of an account, where the bills carry one. #}
@@ -126,7 +138,10 @@ select
     coalesce(sum(idle_share_effective_cost) filter (where is_now), 0) as idle_share_effective_cost,
     coalesce(sum(billed_cost) filter (where is_now), 0) as billed_cost,
     case when bool_and(list_cost is not null or not is_now) then coalesce(sum(list_cost) filter (where is_now), 0) end as list_cost,
-    grouping({{ attribute }}, accelerator_family) > 0 as is_total
+    grouping({{ attribute }}, accelerator_family) > 0 as is_total,
+    sum(coalesce(sum(effective_cost) filter (where is_now), 0)) over (
+        partition by quarter, {{ attribute }}, billing_currency, grouping({{ attribute }}, accelerator_family)
+    ) as all_platforms_effective_cost
 from costs
 group by grouping sets ((quarter, {{ attribute }}, accelerator_family, billing_currency), (quarter, billing_currency))
 {%- endmacro %}

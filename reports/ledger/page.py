@@ -24,7 +24,7 @@ from reports import pages
 from reports.ledger.months import IN_CELLS, OF_MONTHS, month_documents
 from reports.page.names import shown
 from reports.publication import Publication
-from reports.runs.account import accounts, jsonable
+from reports.runs.account import PAGES, SUMMARY, accounts, jsonable
 from reports.runs.advice import WORDS
 
 MOST_MONTHS = 36  # newest; older ones are for `trainledger sql`
@@ -107,7 +107,8 @@ def _parts(versions: Mapping[str, Mapping[str, Any]], months: Collection[str]) -
 
 def _code(publication: Publication) -> str:
     """sha256 of what makes the data files."""
-    asked = [publication.pages.get(f"ledger_{part}") for part in (*IN_CELLS, *OF_MONTHS, "runs")]
+    parts = (*(f"ledger_{part}" for part in (*IN_CELLS, *OF_MONTHS, "runs")), SUMMARY, *PAGES.values())
+    asked = [publication.pages.get(page) for page in parts]
     return sha256(b"".join((HERE / name).read_bytes() for name in CODE) + json.dumps(asked).encode()).hexdigest()
 
 

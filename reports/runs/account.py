@@ -1,7 +1,7 @@
-"""What a run cost, which energy it used, what was emitted; how each is known and from what. One statement a table, for many runs.
+"""What a run cost, which energy it used, what was emitted; how each is known and from what. A page of dbt a part, for many runs.
 
-Every figure is a column of `run_summary`; nothing is added up here that the published file has not by run and month. An account
-is plain data with decimals, so that a page, a terminal and JSON have the same.
+Every figure is a column of a page (dbt/models/pages/runs); nothing is added up here. An account is plain data with decimals, so
+that a page, a terminal and JSON have the same.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any
 from urllib.parse import quote
 
+from reports import pages
 from reports.door import Row
 from reports.page.numbers import plain
 from reports.publication import Publication
@@ -28,113 +29,21 @@ FIGURES: tuple[tuple[str, str, tuple[str, str] | None, tuple[str, ...]], ...] = 
     ("provider_total_market_based_kgco2e", "kgCO2e", None, ("emissions:",)),
     ("modelled_location_based_kgco2e", "kgCO2e", ("modelled_low", "modelled_high"), ("modelled emissions:", "energy:")),
 )
-MONTH_FIGURES = """usage_month, billing_currency, effective_cost, billed_cost, facility_energy_kwh, facility_energy_kwh_low,
-    facility_energy_kwh_high, provider_scope_2_location_based_kgco2e, provider_scope_2_market_based_kgco2e, status,
-    unknown_because"""
-
-SUMMARY = """with modelled as (
-    select
-        training_run_id,
-        case when count(*) = count(modelled_location_based_kgco2e_low) then sum(modelled_location_based_kgco2e_low) end
-            as modelled_low,
-        case when count(*) = count(modelled_location_based_kgco2e_high) then sum(modelled_location_based_kgco2e_high) end
-            as modelled_high
-    from marts.fct_training_run_emissions_modelled
-    where factor_set_id = 'location_direct_v1' and {runs}
-    group by all
-)
-
-select
-    summary.*, dim.region_id, dim.sub_account_id, dim.cluster_name, dim.chip_count, dim.attempt_count, dim.is_end_known,
-    modelled.modelled_low, modelled.modelled_high
-from (from marts.run_summary where {runs}) as summary
-inner join marts.dim_training_runs as dim using (training_run_id)
-left join modelled using (training_run_id)
-order by training_run_id"""
-MONTHS = f"select training_run_id, {MONTH_FIGURES} from marts.run_month_summary where {{runs}} order by 1, 2"
-# by which evidence the bill's rows went to the run
-COSTS = """select training_run_id, billing_currency, cost_component, attribution_rule, attribution_confidence,
-    cast(sum(effective_cost) as decimal(38, 12)) as effective_cost,
-    cast(sum(idle_share_effective_cost) as decimal(38, 12)) as idle_share_effective_cost
-from marts.fct_training_run_costs
-where {runs} and status not in ('not_published', 'no_cell')
-group by all
-order by 1, 2, effective_cost desc, 3, 4"""
-ENERGY = """select training_run_id, energy_basis, power_confidence, pue_source,
-    count(*) as months,
-    sum(facility_energy_kwh) as facility_energy_kwh,
-    sum(energy_kwh_measured) as measured, sum(energy_kwh_driver_power) as driver_power,
-    sum(energy_kwh_utilisation_model) as utilisation_model, sum(energy_kwh_time_model) as time_model,
-    min(telemetry_coverage_ratio) as least_telemetry_coverage_ratio
-from marts.fct_training_run_energy
-where {runs}
-group by all
-order by 1, facility_energy_kwh desc nulls last, 2, 3, 4"""
-EMISSIONS = """select training_run_id, provider_name, provider_model_version, allocation_confidence, status,
-    count(*) as months, sum(provider_scope_2_location_based_kgco2e) as provider_scope_2_location_based_kgco2e
-from marts.fct_training_run_emissions
-where {runs}
-group by all
-order by 1, 2, 3 nulls last, 4, 5"""
-FACTORS = """select training_run_id, region_id, modelled.factor_id, source, value as factor_kgco2e_per_kwh, data_year
-from marts.fct_training_run_emissions_modelled as modelled
-left join marts.dim_emission_factors as factors on modelled.factor_id = factors.factor_id
-where modelled.factor_set_id = 'location_direct_v1' and {runs}
-group by all
-order by 1, 2, 3"""
-BILLS = """select training_run_id, source_name, sub_account_id, service_code, region_id, billing_currency,
-    cast(sum(effective_cost) as decimal(38, 12)) as effective_cost
-from marts.fct_run_cell_costs
-where {runs}
-group by all
-order by 1, effective_cost desc, 2, 3, 4, 5"""
-TELEMETRY = """select training_run_id, source_name, count(distinct host) as hosts,
-    cast(sum(matched_sample_count) as bigint) as matched_samples
-from marts.fct_telemetry_matches
-where {runs} and matched_sample_count > 0
-group by all
-order by 1, 2"""
-ATTEMPTS = """select training_run_id, attempt_id, started_at, ended_at, state, record_system, lost_hours, lost_because
-from marts.fct_run_attempts
-where {runs}
-order by 1, started_at, attempt_id"""
-LOST = """select training_run_id, cause, billing_currency, cast(sum(effective_cost) as decimal(38, 12)) as effective_cost
-from marts.fct_lost_work
-where {runs}
-group by all
-order by 1, 2, 3"""
-CONFLICTS = """select training_run_id, field, source_a, value_a, source_b, value_b, chosen
-from marts.fct_run_conflicts
-where {runs}
-order by 1, 2, 3, 5"""
-PARTS = {
-    "months": MONTHS,
-    "costs": COSTS,
-    "energy": ENERGY,
-    "emissions": EMISSIONS,
-    "factors": FACTORS,
-    "bills": BILLS,
-    "telemetry": TELEMETRY,
-    "attempts": ATTEMPTS,
-    "lost": LOST,
-    "conflicts": CONFLICTS,
-}
+PARTS = ("months", "costs", "energy", "emissions", "factors", "bills", "telemetry", "attempts", "lost", "conflicts")
+SUMMARY = "run_account"
+PAGES = {part: f"run_account_{part}" for part in PARTS}
 CONFIDENCE = ("low", "medium", "high")  # the weakest first
 
 
 def accounts(publication: Publication, run_ids: Sequence[str]) -> list[Account]:
     """The account of each of these runs that the publication has, in the order of their ids."""
-    runs = f"training_run_id in ({', '.join(map(literal, run_ids))})" if run_ids else "false"
+    runs = {"runs": [*run_ids]}
     of_run: dict[str, dict[str, list[Row]]] = {}
-    for part, sql in PARTS.items():
-        for row in publication.rows(sql.replace("{runs}", runs)):
+    for part, page in PAGES.items():
+        for row in pages.rows(publication, page, runs, is_needed=True):
             of_run.setdefault(row.pop("training_run_id"), {}).setdefault(part, []).append(row)
-    return [_account(row, of_run.get(row["training_run_id"], {})) for row in publication.rows(SUMMARY.replace("{runs}", runs))]
-
-
-def literal(text: str) -> str:
-    """A text as SQL."""
-    return "'" + text.replace("'", "''") + "'"
+    summaries = pages.rows(publication, SUMMARY, runs, is_needed=True)
+    return [_account(row, of_run.get(row["training_run_id"], {})) for row in summaries]
 
 
 def _account(summary: Row, found: Mapping[str, list[Row]]) -> Account:
@@ -145,9 +54,8 @@ def _account(summary: Row, found: Mapping[str, list[Row]]) -> Account:
         "emissions": _weakest(row["allocation_confidence"] for row in parts["emissions"]),
     }
     unknown = (summary["unknown_because"] or "").split("; ")
-    kept = ("low", "modelled_low", "modelled_high")
-    own = {name: value for name, value in summary.items() if name not in {f for f, *_ in FIGURES} and not name.endswith(kept)}
-    own.pop("facility_energy_kwh_high")
+    stated = {name for figure, _, bounds, _ in FIGURES for name in (figure, *(bounds or ()))} | {"time_model_kwh"}
+    own = {name: value for name, value in summary.items() if name not in stated}
     account: Account = {
         **own,
         "figures": [
@@ -155,7 +63,7 @@ def _account(summary: Row, found: Mapping[str, list[Row]]) -> Account:
         ],
         **parts,
     }
-    return account | {"advice": advice_for(account)}
+    return account | {"advice": advice_for(account, summary["time_model_kwh"])}
 
 
 def _figure(

@@ -20,17 +20,19 @@ _ADVICE: Mapping[str, str] = WORDS["advice"]
 WEAK_POWER = ("assumed", "third_party")
 
 
-def advice_for(account: Mapping[str, Any]) -> list[str]:
-    """One line a weakness, what is unknown first; none for a run of which everything is known as well as it can be."""
+def advice_for(account: Mapping[str, Any], by_time: Decimal | None) -> list[str]:
+    """One line a weakness, what is unknown first; none for a run of which everything is known as well as it can be.
+
+    `by_time`: the energy that rests on time alone.
+    """
     unknown = [one for one in (account["unknown_because"] or "").split("; ") if one]
     lines = [f"{one}. {UNKNOWN_FIGURES.get(one) or ''}".rstrip() for one in unknown]
-    return [*lines, *_of_energy(account), *_of_cost(account)]
+    return [*lines, *_of_energy(account, by_time), *_of_cost(account)]
 
 
-def _of_energy(account: Mapping[str, Any]) -> Iterator[str]:
+def _of_energy(account: Mapping[str, Any], by_time: Decimal | None) -> Iterator[str]:
     energies = [row for row in account["energy"] if row["facility_energy_kwh"] is not None]
-    by_time = sum((row["time_model"] for row in energies), Decimal(0))
-    if by_time > 0:
+    if by_time:
         yield _ADVICE["by_time"].format(energy=amount(by_time, "kWh"))
     for confidence in dict.fromkeys(row["power_confidence"] for row in energies):
         if confidence in WEAK_POWER:

@@ -3,9 +3,6 @@
 Which runs take them, and what their bounds are, is decided by the models (docs/methodology/energy.md, Calibration).
 """
 
-from reports.sections.sql import within
-from reports.sections.tables import chosen
-
 FROM = "calibrated_from"
 # run-months whose watts are calibrated, each with the windows behind it; of two kinds of meters the one that the models take
 CALIBRATED = """calibrated as (
@@ -35,11 +32,3 @@ def windows_by(names: str, rows: str) -> str:
     from calibrated
     {rows}
     group by {names}"""
-
-
-WATTS = chosen(
-    "calibrated_watts",
-    f"""marts.fct_power_calibration
-where {within("valid_from_month")}
-qualify valid_from_month = max(valid_from_month) over (partition by accelerator_type, sdk_version, source_kind)""",
-)

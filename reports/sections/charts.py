@@ -46,13 +46,14 @@ def _named(value: object) -> str:
     return EN_DASH if value is None else str(value)
 
 
-def _stacked(rows: list[Row], label: str, part: str) -> list[Bar]:
+def _stacked(rows: list[Row], label: str, part: str, total: str) -> list[Bar]:
     """Effective cost, one bar per label, a piece per part, in the order the rows come."""
     bars: dict[str, list[Segment]] = {}
+    totals = {_named(row[label]): row[total] for row in rows}
     for row in rows:
         css = "rest" if row[part] == "no run" else _family(row[part])
         bars.setdefault(_named(row[label]), []).append(Segment(row["effective_cost"], css, str(row[part])))
-    return [Bar(name, tuple(pieces), sum((piece.amount for piece in pieces), Decimal(0))) for name, pieces in bars.items()]
+    return [Bar(name, tuple(pieces), totals[name]) for name, pieces in bars.items()]
 
 
 def _steps(rows: Iterable[Row], amount: str) -> list[Bar]:
@@ -82,12 +83,14 @@ def _cost_chart(id: str, tables: dict[str, Table], currency: str) -> Chart:
     if id == "cost_by_month":
         months = [{**row, "month": short_month_name(row["usage_month"])} for row in own]
         legend = (*_legend(row["part"] for row in own if row["part"] != "no run"), ("rest", "no run"))
-        return chart(f"month-{currency}", "Effective cost by month", [("", _stacked(months, "month", "part"))], currency, legend)
+        bars = _stacked(months, "month", "part", "month_effective_cost")
+        return chart(f"month-{currency}", "Effective cost by month", [("", bars)], currency, legend)
     panels, families = [], []
     for name, group, _ in GROUPS:
         found = [row for row in _rows(tables[f"cost_by_{name}"]) if row["billing_currency"] == currency]
         families += [row["accelerator_family"] for row in found]
-        panels.append((f"by {name}", _stacked(found, group, "accelerator_family")[:ROWS_PER_PANEL]))
+        bars = _stacked(found, group, "accelerator_family", "all_platforms_effective_cost")
+        panels.append((f"by {name}", bars[:ROWS_PER_PANEL]))
     return chart(f"cost-{currency}", "Effective cost of training runs", panels, currency, _legend(families), 3)
 
 
@@ -204,7 +207,7 @@ def ratio_chart(pairs: tuple[Row, ...], rated: tuple[Row, ...], span: str = " in
             axis.line(position, measure, [pair for pair in own if pair["measure"] == measure], beside.get(measure))
             for position, measure in enumerate(dict.fromkeys(str(pair["measure"]) for pair in own))
         )
-        count = len({pair["pair_key"] for pair in own})
+        count = own[0]["workload_pair_count"]
         title = f"TPU ÷ Trainium: {workload}, {count} matched pair{'s' if count > 1 else ''}{span}"
         panels.append(axis.panel(f"dots-{n}", title, lines))
     return (Chart("TPU ÷ Trainium", tuple(panels), LEGEND, 2, "dots"),) if panels else ()

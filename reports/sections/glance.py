@@ -4,9 +4,8 @@ from reports.model import Figure, Section
 from reports.pages import answer, answered
 from reports.publication import Publication
 from reports.quarter import Quarter
-from reports.sections.compared import RESIDUAL_SHARES
 from reports.sections.summary import sentences
-from reports.sections.verdicts import VERDICTS, verdict_sentences
+from reports.sections.verdicts import RESIDUAL_SHARES, VERDICTS, verdict_sentences
 
 COSTS = ("totals_by_currency", "cost_in_reporting_currency")
 COVERAGE = ("coverage_of_the_bill", "coverage_by_service")

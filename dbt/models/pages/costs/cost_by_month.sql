@@ -11,6 +11,9 @@ select
     {{ whole('effective_cost') }} as effective_cost,
     {{ whole('billed_cost') }} as billed_cost,
     grouping(part) > 0 as is_total,
-    part = 'no run' as is_without_run
+    part = 'no run' as is_without_run,
+    sum({{ whole('effective_cost') }}) over (
+        partition by quarter, usage_month, billing_currency, grouping(part)
+    ) as month_effective_cost
 from parts
 group by grouping sets ((quarter, usage_month, part, billing_currency), (quarter, usage_month, billing_currency))
