@@ -8,6 +8,7 @@ version of the code. What a publication does with it is publishing/statements.py
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,9 @@ def pages(home: Path) -> list[Page]:
         if (printed := _printed(node)) and not node["path"].startswith(statements.PAGES):
             schema = "ops" if node["schema"] == "ops" else "marts"
             found.append(Page(node["name"], f"select * from {schema}.{quoted(node['name'])}", printed))
+    ids = Counter(id for page in found for id in page.printed)
+    if twice := [id for id, count in ids.items() if count > 1]:
+        raise LookupError(f"two pages print a table of reports with the id {twice[0]}")
     return sorted(found)
 
 

@@ -12,7 +12,7 @@ THIS_BUILD = "(select build_id from ops.builds order by started_at desc, build_i
 def vintage_sentence(publication: Publication, quarter: Quarter) -> str:
     """Until when what the quarter rests on was published."""
     newest = [
-        f"{row['what']} until {row['newest']:%Y-%m-%d}" for row in rows(publication, "newest_deliveries", quarter.arguments)
+        f"{row['what']} until {row['newest']:%Y-%m-%d}" for row in rows(publication, "newest_of_quarter", quarter.arguments)
     ]
     return f"Data as published: {listed(newest)} (UTC)." if newest else ""
 
