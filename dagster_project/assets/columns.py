@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dagster_project.base import durable
-from dagster_project.warehouse import building, modelling
+from dagster_project.warehouse import building, modelling, statements
 from dagster_project.warehouse.site import Site
 
 COLUMNS = "columns.json"
@@ -41,7 +41,7 @@ def learn_columns(site: Site, manifest: dict[str, Any]) -> None:
     types: dict[str, dict[str, Types]] = {}
     for schema, table, column, kind in rows:
         types.setdefault(schema, {}).setdefault(table, {})[column] = kind.lower()
-    nodes = {unique_id: node for unique_id, node in manifest["nodes"].items() if node["resource_type"] in ("model", "seed")}
+    nodes = {unique_id: node for unique_id, node in manifest["nodes"].items() if statements.is_built(node)}
     by_table = {(n["schema"], n["name"]): unique_id for unique_id, n in {**nodes, **manifest["sources"]}.items()}
     compiled = modelling.compiled(site.root)
     found = {}

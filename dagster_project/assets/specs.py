@@ -16,6 +16,7 @@ from dagster_project.assets import names
 from dagster_project.assets.columns import Sources, Types
 from dagster_project.assets.labels import code_references
 from dagster_project.base.dbt_project import project_folder
+from dagster_project.warehouse import statements
 from dagster_project.warehouse.gates import expected_dbt_gates, is_blocking
 from dagster_project.warehouse.report_models import models_of_reports
 
@@ -29,7 +30,7 @@ def model_specs(manifest: dict[str, Any], columns: Mapping[str, tuple[Types, Sou
     return [
         _spec(manifest, unique_id, node, *columns.get(unique_id, ({}, {})))
         for unique_id, node in sorted(manifest["nodes"].items())
-        if node["resource_type"] in ("model", "seed")
+        if statements.is_built(node)
     ]
 
 

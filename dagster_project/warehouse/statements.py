@@ -105,10 +105,13 @@ def statements(home: Path) -> list[Statement]:
     return _in_order(found)
 
 
+def is_built(node: Mapping[str, Any]) -> bool:
+    """Whether it is a model or a seed that a build makes: not a page of reports."""
+    return node["resource_type"] == SEED or (node["resource_type"] == "model" and not node["path"].startswith(PAGES))
+
+
 def _is_run(node: Mapping[str, Any]) -> bool:
-    if node["resource_type"] in (TEST, SEED):
-        return True
-    return node["config"]["materialized"] in RUN and not node["path"].startswith(PAGES)
+    return node["resource_type"] == TEST or (is_built(node) and node["config"]["materialized"] in RUN)
 
 
 def _in_order(statements: Mapping[str, Statement]) -> list[Statement]:
