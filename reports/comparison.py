@@ -20,7 +20,6 @@ from reports.pages import answered
 from reports.publication import Publication, open_publication
 from reports.quarter import Window, months_before
 from reports.sections import asked_dates, claims, verdicts
-from reports.sections.reference import BUILD
 from reports.statements import report_statements, standing_alone
 
 NEEDED = ("rpt_trainium_vs_tpu", "rpt_vendor_claims", "rpt_purchase_options", "rpt_region_what_if")
@@ -88,7 +87,7 @@ def _sections(publication: Publication, statements: Mapping[str, str], window: W
     sections = (
         verdicts.side_by_side(tables(*asked_dates.TABLES), asked_dates.LEAD, apart, ""),
         Section("claims", claims.TITLE, claims.LEAD, tuple(tables(*claims.TABLES).values())),
-        Section("evidence", "Evidence", "", tuple(tables(BUILD).values())),
+        Section("evidence", "Evidence", "", tuple(tables("build").values())),
     )
     return [
         replace(section, tables=tuple(replace(table, code=f"T{n}.{m}") for m, table in enumerate(section.tables, 1)))

@@ -15,13 +15,10 @@ from reports.sections import (
     costs,
     datapoints,
     emissions,
-    energy,
     evidence,
     glance,
     lost_work,
-    modelled,
     quality,
-    reference,
     restatements,
     status,
     verdicts,
@@ -30,24 +27,21 @@ from reports.sections.charts import Charts, cost_and_energy_charts, emission_cha
 
 Tables = dict[str, Table]
 
-WENT = (
+WENT: tuple[str | TableSpec, ...] = (
     *(costs.grouped_costs(*group) for group in costs.GROUPS),
     costs.MONTHLY_COSTS,
-    energy.BY_ACCELERATOR,
-    *(energy.grouped_energy(*group) for group in costs.GROUPS[1:]),
-    energy.BY_MONTH,
-    energy.BY_BASIS,
+    *("energy_by_accelerator", "energy_by_team", "energy_by_model", "energy_by_month", "energy_by_basis"),
     costs.LARGEST_RUNS,
     lost_work.LOST_WORK_BY_CAUSE,
     lost_work.LOST_WORK_BY_TEAM,
     lost_work.LOST_WORK_BY_WEEK,
     costs.WORK_WITHOUT_RESULT,
-    energy.BY_OUTCOME,
+    "energy_by_outcome",
     costs.COST_WATERFALL,
     costs.ATTRIBUTION,
     costs.PREPAID,
 )
-QUALITY = (
+QUALITY: tuple[str | TableSpec, ...] = (
     *(quality.MATRIX, status.PRESENCE_OF_PAYERS, status.ROW_STATUS, quality.CONSERVATION),
     "calibrated_watts",
     *(quality.GATES, quality.CONFLICTS, quality.QUARANTINE),
@@ -85,7 +79,8 @@ def sections(
             "emissions",
             "Emissions",
             *(emissions.WATERFALL, emissions.BY_MONTH, emissions.BY_REGION, emissions.BY_TEAM),
-            *(emissions.RESIDUAL_REASONS, modelled.BESIDE_PROVIDER, modelled.RATIO_HISTORY, modelled.BY_REGION, modelled.CELLS),
+            emissions.RESIDUAL_REASONS,
+            *("modelled_beside_provider", "modelled_ratio_by_month", "modelled_by_region", "modelled_vs_provider"),
             lead="Reported by the provider and allocated to runs by list-price weight inside each cell of account, service, "
             "region and month. Location-based and market-based are two answers and are never added. The modelled view is "
             "shown beside the book, hatched, and is never part of it.",
@@ -97,7 +92,7 @@ def sections(
         chapter(
             "methods",
             "Methods and factors",
-            *(modelled.FACTORS, energy.PUE, reference.CATALOGUE, reference.PRICES, reference.REGIONS),
+            *("factors", "pue", "catalogue", "prices", "regions"),
         ),
         evidence.section(publication, quarter, issue),
     )

@@ -100,8 +100,8 @@ def query(publication: Publication, id: str, arguments: Mapping[str, object]) ->
         own = f"select date '{arguments['start']}' as quarter_start"
         statement = QUARTERS.sub(f"/* quarters */ {own} /* end of quarters */", statement)
     if "year" in arguments:
-        starts = dict.fromkeys((arguments["start"], arguments["year"]))
-        own = " union all ".join(f"select date '{start}' as window_start, date '{arguments['end']}' as window_end" for start in starts)
+        starts, end = dict.fromkeys((arguments["start"], arguments["year"])), arguments["end"]
+        own = " union all ".join(f"select date '{start}' as window_start, date '{end}' as window_end" for start in starts)
         statement = WINDOWS.sub(f"/* windows */ {own} /* end of windows */", statement)
     names = dict.fromkeys((*spec.row_key, *(column.key for column in spec.columns), *entry.get("also", ())))
     chosen = [_condition(name, _argument(value, arguments)) for name, value in entry.get("rows", {}).items()]

@@ -32,4 +32,3 @@ def windows_by(names: str, rows: str) -> str:
     from calibrated
     {rows}
     group by {names}"""
-

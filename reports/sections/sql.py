@@ -29,11 +29,8 @@ GROUP_ORDER = f"min(coalesce(list_position({GROUPS}, part), 0))"  # those of run
 OUTCOMES = ["succeeded", "running", "stopped", "failed", "interrupted", "unknown", "idle reserve", "idle", "unused commitment"]
 OUTCOMES += ["named by no record", "no records kept"]
 OUTCOME_ORDER = f"min(coalesce(list_position({OUTCOMES}, outcome), {OUTCOMES.index('unknown') + 1}))"
-# chip-hours with telemetry, and those of which use was seen
-OBSERVED, POWERED, WATCHED = (
-    f"sum(cast({coverage} as decimal(10, 9)) * cast(reserved_chip_hours as decimal(20, 9)))"
-    for coverage in ("telemetry_coverage_ratio", "power_coverage_ratio", "use_coverage_ratio")
-)
+# chip-hours with telemetry
+OBSERVED = "sum(cast(telemetry_coverage_ratio as decimal(10, 9)) * cast(reserved_chip_hours as decimal(20, 9)))"
 
 
 def within(column: str = "usage_month") -> str:
@@ -59,10 +56,6 @@ def of_runs(book: str) -> str:
     """The rows of a mart of runs, each beside its run: of_runs("energy") are those of fct_training_run_energy."""
     return f"""marts.fct_training_run_{book} as {book}
 inner join marts.dim_training_runs as runs using (training_run_id)"""
-
-
-# of a run-month whose energy can be known: its run is on record, or a tag of the month is on accelerators
-HOLDS_CHIPS = "(attempt_count > 0 or reserved_chip_hours is distinct from 0)"
 
 
 def whole(column: str, parts: str = "count(*)") -> str:
