@@ -9,9 +9,10 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import partial
 from pathlib import Path
 
-from reports import REPORT_FORMAT
+from reports import REPORT_FORMAT, pages
 from reports.code import code_digest
 from reports.errors import PublicationError, WindowError
 from reports.model import Section, Table, TableSpec
@@ -23,16 +24,8 @@ from reports.sections import asked_dates, claims, verdicts
 from reports.statements import report_statements, standing_alone
 
 NEEDED = ("rpt_trainium_vs_tpu", "rpt_vendor_claims", "rpt_purchase_options", "rpt_region_what_if")
+NEEDED_PAGES = ("last_month_of_costs", "runs_that_ended")
 MONTHS_SHOWN = 12
-# the last month with costs that had ended when the publication was built
-LAST_END = """select least(
-    cast(max(costs.usage_month) + interval 1 month as date),
-    (select cast(date_trunc('month', max(started_at)) as date) from ops.builds)
-) as window_end
-from marts.fct_training_run_costs as costs"""
-RUNS = """select min(ended_at) as first_end, max(ended_at) as last_end,
-    count(*) filter (where ended_at >= $start and ended_at < $end) as run_count
-from marts.dim_training_runs"""
 
 
 @dataclass(frozen=True)
@@ -59,11 +52,11 @@ class Comparison:
 
 def _window(publication: Publication, start: date | None, end: date | None) -> Window:
     """The dates that were asked for; without any the last twelve complete months."""
-    last = end or publication.rows(LAST_END)[0]["window_end"]
+    last = end or pages.rows(publication, "last_month_of_costs", {})[0]["window_end"]
     if last is None:
         raise WindowError("Nothing is compared: the publication has no month of cost.")
     window = Window(start or months_before(last, MONTHS_SHOWN), last)
-    [runs] = publication.rows(window.fill(RUNS))
+    [runs] = pages.rows(publication, "runs_that_ended", window.arguments)
     if not runs["run_count"]:
         ended = (
             f"Runs ended from {runs['first_end']:%Y-%m-%d} to {runs['last_end']:%Y-%m-%d}"
@@ -77,13 +70,12 @@ def _window(publication: Publication, start: date | None, end: date | None) -> W
 def _sections(publication: Publication, statements: Mapping[str, str], window: Window) -> list[Section]:
     """In reading order, each table with its reference code: T2.1 is the first of section 2."""
 
-    def alone(sql: str) -> str:
-        return standing_alone(sql, statements, window)
+    alone = partial(standing_alone, statements=statements, window=window)
 
     def tables(*asked: str | TableSpec) -> dict[str, Table]:
         return answered(publication, window, *asked, changed=alone, words=asked_dates.of_dates)
 
-    apart = publication.rows_if_there(alone(window.fill(asked_dates.words_of_dates(verdicts.DISAGREEMENT))))
+    apart = pages.rows(publication, verdicts.DISAGREEMENT, window.arguments, alone)
     sections = (
         verdicts.side_by_side(tables(*asked_dates.TABLES), asked_dates.LEAD, apart, ""),
         Section("claims", claims.TITLE, claims.LEAD, tuple(tables(*claims.TABLES).values())),
@@ -104,9 +96,10 @@ def render(published: Path, start: date | None, end: date | None, out: Path, *, 
     """Render the comparison from `start` up to and without `end` into `<out>/compare-<start>_<end>/`."""
     with open_publication(published) as publication:
         statements = report_statements(publication)
-        if lacking := [model for model in NEEDED if model not in statements]:
+        lacking = {*NEEDED, *NEEDED_PAGES} - statements.keys() - publication.pages.keys()
+        if lacking:
             raise PublicationError(
-                f"{published} has no statement of {', '.join(lacking)}: run `trainledger refresh` with this version."
+                f"{published} has no statement of {', '.join(sorted(lacking))}: run `trainledger refresh` with this version."
             )
         window = _window(publication, start, end)
         sections = _sections(publication, statements, window)

@@ -114,9 +114,9 @@ def query(publication: Publication, id: str, arguments: Mapping[str, object]) ->
     return "\n".join(part for part in parts if part)
 
 
-def rows(publication: Publication, id: str, arguments: Mapping[str, object]) -> list[Row]:
+def rows(publication: Publication, id: str, arguments: Mapping[str, object], changed: Callable[[str], str] = str) -> list[Row]:
     """The rows of a declared page that is no table of a report; none where the publication has not what it reads."""
-    return publication.rows_if_there(query(publication, id, arguments)) if id in publication.pages else []
+    return publication.rows_if_there(changed(query(publication, id, arguments))) if id in publication.pages else []
 
 
 def _argument(value: object, arguments: Mapping[str, object]) -> object:

@@ -16,11 +16,6 @@
         on {{ months }} >= quarters.quarter_start and {{ months }} < quarters.quarter_end
 {%- endmacro %}
 
-{# Of the two windows that end together, the quarter or the four quarters; of dates that somebody asks for there is one. #}
-{% macro span_of_window() -%}
-    case when window_start = max(window_start) over (partition by window_end) then 'quarter' else 'four quarters' end
-{%- endmacro %}
-
 {# The figures of the comparison in reading order, and what a page calls them. #}
 {% macro kpi_names() -%}
     {{ return({

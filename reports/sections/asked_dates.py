@@ -6,11 +6,9 @@ A quarterly table speaks of its quarter and of the four quarters that end with i
 from dataclasses import replace
 
 from reports.model import TableSpec
-from reports.sections import compared, verdicts
+from reports.sections import verdicts
 
 WORDS_OF_A_QUARTER = {
-    "cast($end - interval 1 year as date)": "$start",
-    verdicts.SPAN: "'these dates'",
     "the four quarters to the end of $quarter": "these dates",
     "the end of $quarter": "the end of these dates",
     "in the quarter": "in these dates",
@@ -19,7 +17,7 @@ WORDS_OF_A_QUARTER = {
 
 
 def words_of_dates(text: str) -> str:
-    """A query or sentence of the quarterly report, of one span alone."""
+    """A sentence of the quarterly report, of one span alone."""
     for of_quarter, of_dates in WORDS_OF_A_QUARTER.items():
         text = text.replace(of_quarter, of_dates)
     return text
@@ -29,13 +27,11 @@ def of_dates(spec: TableSpec) -> TableSpec:
     """Without the column that shows which of the two spans a row is about."""
     columns = tuple(column for column in spec.columns if column.key != "span")
     key = tuple(name for name in spec.key if name != "span")
-    sql, method, empty = map(words_of_dates, (spec.sql, spec.method, spec.empty))
-    return replace(spec, columns=columns, key=key, sql=sql, method=method, empty=empty)
+    return replace(spec, columns=columns, key=key, method=words_of_dates(spec.method), empty=words_of_dates(spec.empty))
 
 
 TABLES = (
     *(verdicts.VERDICTS, verdicts.BY_KPI, verdicts.STRATA, verdicts.SENSITIVITIES, verdicts.BREAK_EVEN, verdicts.PAIRS),
-    compared.RESIDUAL_SHARES,
-    "calibrated_watts",
+    *(verdicts.RESIDUAL_SHARES, "calibrated_watts"),
 )
 LEAD = verdicts.LEAD.replace("attempts, matched", "attempts that ended in these dates, matched")

@@ -204,7 +204,7 @@ def ratio_chart(pairs: tuple[Row, ...], rated: tuple[Row, ...], span: str = " in
             axis.line(position, measure, [pair for pair in own if pair["measure"] == measure], beside.get(measure))
             for position, measure in enumerate(dict.fromkeys(str(pair["measure"]) for pair in own))
         )
-        count = len({pair["pair_key"] for pair in own})
+        count = own[0]["workload_pair_count"]
         title = f"TPU ÷ Trainium: {workload}, {count} matched pair{'s' if count > 1 else ''}{span}"
         panels.append(axis.panel(f"dots-{n}", title, lines))
     return (Chart("TPU ÷ Trainium", tuple(panels), LEGEND, 2, "dots"),) if panels else ()

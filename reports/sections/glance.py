@@ -5,12 +5,11 @@ from reports.pages import answer, answered
 from reports.publication import Publication
 from reports.quarter import Quarter
 from reports.sections import currencies, emissions
-from reports.sections.compared import RESIDUAL_SHARES
 from reports.sections.headlines import ON_THE_PAGE, WORDS
 from reports.sections.lost_work import LOST_WORK_BY_CAUSE
 from reports.sections.summary import sentences
 from reports.sections.tables import chosen
-from reports.sections.verdicts import VERDICTS, verdict_sentences
+from reports.sections.verdicts import RESIDUAL_SHARES, VERDICTS, verdict_sentences
 
 COVERAGE = ("coverage_of_the_bill", "coverage_by_service")
 LABELS = "\n        ".join(f"when '{id}' then '{words['label']}'" for id, words in WORDS.items())

@@ -3,82 +3,19 @@
 from collections.abc import Iterable
 from urllib.parse import quote
 
+from reports import pages
 from reports.door import Row
 from reports.model import Section, Sentence, Table
 from reports.pages import answered
 from reports.publication import Publication
 from reports.quarter import Quarter
-from reports.sections import compared
 from reports.sections.charts import ratio_chart
-from reports.sections.tables import chosen, declared
+from reports.sections.tables import declared
 
 TITLE = "Trainium and TPU side by side"
-KPIS = {
-    "cost_per_run_to_target": "Cost per run to target",
-    "cost_per_run_of_fixed_work": "Cost per run of fixed work",
-    "cost_per_million_tokens": "Cost per 1M useful tokens",
-    "cost_per_exaflop": "Cost per useful EFLOP",
-    "energy_kwh_per_million_tokens": "Energy per 1M useful tokens",
-    "location_based_gco2e_per_million_tokens": "Location-based per 1M useful tokens",
-    "market_based_gco2e_per_million_tokens": "Market-based per 1M useful tokens",
-    "sci_gco2e_per_million_tokens": "SCI, operational, per 1M useful tokens",
-    "mfu_ratio": "Model FLOP utilisation",
-    "held_time_utilisation_ratio": "Utilisation of held time",
-    "goodput_ratio": "Goodput",
-}
-PRIMARY = ("cost_per_run_to_target", "cost_per_run_of_fixed_work")
-SPAN = "case when window_start = $start then 'quarter' else 'four quarters' end"
-WINDOWS = "window_end = $end and window_start in ($start, cast($end - interval 1 year as date))"
-YEAR = "window_end = $end and window_start = cast($end - interval 1 year as date)"  # the four quarters to the end of this
-WHEN = " ".join(f"when '{key}' then '{words}'" for key, words in KPIS.items())
-MEASURE = f"case kpi {WHEN} end"
-POSITION = f"list_position({list(KPIS)}, kpi)"  # in reading order
-
-VERDICTS = "verdicts"
-MODELLED_VERDICTS = chosen(
-    "modelled_verdicts",
-    f"""marts.rpt_trainium_vs_tpu
-where {YEAR} and factor_view = 'chip' and pair_count > 0
-    and kpi in ('energy_kwh_per_million_tokens', 'location_based_gco2e_per_million_tokens')""",
-    f"workload_key, {POSITION}",
-    measure=MEASURE,
-)
-BY_KPI = chosen(
-    "verdicts_by_kpi",
-    f"marts.rpt_trainium_vs_tpu\nwhere {WINDOWS} and (window_start = $start or pair_count > 0)",
-    f"workload_key, {POSITION}, factor_view, window_start desc",
-    measure=MEASURE,
-    span=SPAN,
-)
-STRATA = chosen(
-    "comparison_strata",
-    f"marts.rpt_comparison_strata\nwhere window_end = $end and kpi in {PRIMARY} and is_different",
-    "workload_key, stratum_kind, stratum",
-)
-SENSITIVITIES = chosen(
-    "comparison_sensitivities",
-    f"marts.rpt_comparison_sensitivities\nwhere {YEAR}",
-    f"workload_key, {POSITION}, setting",
-    measure=MEASURE,
-)
-# by the newest verdict, so in the report of its window alone; of a workload that is not decided the reason, once
-BREAK_EVEN = chosen(
-    "break_even",
-    f"""marts.rpt_break_even
-where (saving_per_run > 0 or (saving_per_run is null and from_family = 'trainium')) and workload_key in (
-    select workload_key from marts.rpt_trainium_vs_tpu
-    where kpi in {PRIMARY} and factor_view = 'chip' and pair_count > 0
-    group by workload_key
-    having max(window_end) = $end
-)""",
-    "workload_key, from_family",
-)
-PAIRS = chosen(
-    "pair_ratios",
-    f"marts.rpt_comparison_pairs\nwhere {YEAR} and factor_view = 'chip' and setting = '' and ratio is not null",
-    f"workload_key, {POSITION}, pair_key",
-    measure=MEASURE,
-)
+VERDICTS, MODELLED, BY_KPI, STRATA = "verdicts", "modelled_verdicts", "verdicts_by_kpi", "comparison_strata"
+SENSITIVITIES, BREAK_EVEN, PAIRS = "comparison_sensitivities", "break_even", "pair_ratios"
+COMPARED, RESIDUAL_SHARES, DISAGREEMENT = "compared_runs", "residual_shares", "ratios_that_disagree"
 LEAD = (
     "Compared are whole runs with all their attempts, matched by pair key; below 1 the TPU side took less. A side is "
     "named over six closed halves of a quarter or more, by pairs that were registered before their later side began, where the "
@@ -98,16 +35,6 @@ def verdict_sentences(table: Table) -> tuple[Sentence, ...]:
     )
 
 
-DISAGREEMENT = f"""select allocated.workload_key, allocated.pair_count as allocated_pairs, modelled.pair_count as modelled_pairs,
-    allocated.geometric_mean_ratio as allocated_ratio, modelled.geometric_mean_ratio as modelled_ratio
-from marts.rpt_comparison_sensitivities as allocated
-inner join marts.rpt_comparison_sensitivities as modelled using (window_start, window_end, workload_key, kpi)
-where allocated.setting = 'factors: allocated by the provider' and modelled.setting = 'factors: each its own region'
-    and {YEAR}
-    and (allocated.geometric_mean_ratio < 1) <> (modelled.geometric_mean_ratio < 1)
-order by allocated.workload_key"""
-
-
 def disagreement(row: Row) -> Sentence:
     words = (
         f"{row['workload_key']}: location-based emissions per 1M useful tokens on TPU are {row['allocated_ratio']:.2f} times "
@@ -125,9 +52,10 @@ def side_by_side(
     tables: dict[str, Table], lead: str, apart: Iterable[Row], span: str = " in four quarters", absent: str = ""
 ) -> Section:
     """The chapter of these tables: the chart of the pairs of a span of time, and where two ways of counting disagree."""
-    pairs = tables[PAIRS.id].rows if PAIRS.id in tables else ()
+    pairs = tables[PAIRS].rows if PAIRS in tables else ()
     # beside the pairs of a chart stand the figures of its span: of the two of a quarterly report the four quarters
-    rated = (row for row in tables[BY_KPI.id].rows if row["factor_view"] == "chip" and row["span"] != "quarter") if pairs else ()
+    beside = [row for row in tables[BY_KPI].rows if row["factor_view"] == "chip"] if pairs else []
+    rated = (row for row in beside if row["window_start"] == pairs[0]["window_start"])
     drawn = ratio_chart(pairs, tuple(rated), span)
     charts = {VERDICTS: drawn} if drawn else {}
     return Section("side_by_side", TITLE, lead, tuple(tables.values()), charts, absent, tuple(map(disagreement, apart)))
@@ -135,9 +63,9 @@ def side_by_side(
 
 def section(publication: Publication, quarter: Quarter) -> Section:
     """The chapter. With one platform or none, the reason why it is empty."""
-    specs = (VERDICTS, MODELLED_VERDICTS, BY_KPI, STRATA, SENSITIVITIES, BREAK_EVEN, PAIRS)
-    tables = answered(publication, quarter, *specs, compared.WHAT_WAS_COMPARED, compared.RESIDUAL_SHARES)
-    made = tables.get(compared.WHAT_WAS_COMPARED.id)
+    ids = (VERDICTS, MODELLED, BY_KPI, STRATA, SENSITIVITIES, BREAK_EVEN, PAIRS)
+    tables = answered(publication, quarter, *ids, COMPARED, RESIDUAL_SHARES)
+    made = tables.get(COMPARED)
     if not made:
         return side_by_side({}, "", ())
     families = {str(row["accelerator_family"]) for row in made.rows}
@@ -145,4 +73,4 @@ def section(publication: Publication, quarter: Quarter) -> Section:
         there = f"only on {families.pop()}" if families else "on neither"
         absent = f"Nothing is compared: it takes runs that ended on Trainium and on TPU, and in this quarter they ended {there}."
         return side_by_side({made.id: made} if made.rows else {}, "", (), absent=absent)
-    return side_by_side(tables, LEAD, publication.rows_if_there(quarter.fill(DISAGREEMENT)))
+    return side_by_side(tables, LEAD, pages.rows(publication, DISAGREEMENT, quarter.arguments))

@@ -14,9 +14,9 @@ from reports.pages import answer
 from reports.publication import Publication
 from reports.quarter import Quarter
 from reports.quarterly import render
-from reports.sections.compared import RESIDUAL_SHARES
 from reports.sections.summary import sentences
 from tests.reports.kit import figures_of, tables_of
+from tests.reports.report_models import with_pages
 
 pytestmark = pytest.mark.slow
 QUARTER = "2026Q3"
@@ -134,7 +134,8 @@ def test_the_rule_that_withholds_a_verdict_compares_shares_of_the_types_compared
 def test_without_a_residual_of_accelerators_page_one_has_no_such_sentence() -> None:
     with duckdb.connect() as empty:
         empty.execute((Path(__file__).with_name("published_schema.sql")).read_text())
-        shares = answer(Publication(empty), Quarter.parse(QUARTER), RESIDUAL_SHARES)
+        with_pages(empty)
+        shares = answer(Publication(empty), Quarter.parse(QUARTER), "residual_shares")
     assert shares.rows == ()
     found: tuple[Sentence, ...] = sentences(Quarter.parse(QUARTER), [], uncarried=shares)
     assert "accelerators" not in {sentence.id for sentence in found}

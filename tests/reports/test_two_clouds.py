@@ -163,6 +163,7 @@ def test_every_dot_stroke_and_interval_is_a_number_of_the_tables_and_reciprocals
     pairs, rated = (
         tuple(
             {key: float(value) if re.fullmatch(r"[0-9.e-]+", str(value)) else value for key, value in row.items()}
+            | {"workload_pair_count": 8}
             for row in values_of(record, table)
             if row.get("span") != "quarter" and row.get("factor_view") != "deployed"
         )
