@@ -29,8 +29,6 @@ GROUP_ORDER = f"min(coalesce(list_position({GROUPS}, part), 0))"  # those of run
 OUTCOMES = ["succeeded", "running", "stopped", "failed", "interrupted", "unknown", "idle reserve", "idle", "unused commitment"]
 OUTCOMES += ["named by no record", "no records kept"]
 OUTCOME_ORDER = f"min(coalesce(list_position({OUTCOMES}, outcome), {OUTCOMES.index('unknown') + 1}))"
-# chip-hours with telemetry
-OBSERVED = "sum(cast(telemetry_coverage_ratio as decimal(10, 9)) * cast(reserved_chip_hours as decimal(20, 9)))"
 
 
 def within(column: str = "usage_month") -> str:
@@ -66,11 +64,6 @@ def whole(column: str, parts: str = "count(*)") -> str:
 def wholes(*columns: str) -> str:
     """Such sums under the names of their columns, as a select has them."""
     return ", ".join(f"{whole(column)} as {column}" for column in columns)
-
-
-def ratio(part: str, of_whole: str) -> str:
-    """One exact sum over another, null where the other is zero: nine significant digits, so that no order of addition shows."""
-    return f"cast(printf('%.8e', cast({part} as double) / nullif(cast({of_whole} as double), 0)) as double)"
 
 
 PERIODS = ("month_1", "month_2", "month_3", "quarter")
