@@ -15,13 +15,12 @@ from pathlib import Path
 from reports import REPORT_FORMAT, pages
 from reports.code import code_digest
 from reports.errors import PublicationError, WindowError
-from reports.model import Section, Table, TableSpec
+from reports.model import Section, Table
 from reports.page import html, records, words
 from reports.pages import answered
 from reports.publication import Publication, open_publication
 from reports.quarter import Window, months_before
 from reports.sections import asked_dates, claims, verdicts
-from reports.sections.reference import BUILD
 from reports.statements import report_statements, standing_alone
 
 NEEDED = ("rpt_trainium_vs_tpu", "rpt_vendor_claims", "rpt_purchase_options", "rpt_region_what_if")
@@ -72,14 +71,14 @@ def _sections(publication: Publication, statements: Mapping[str, str], window: W
 
     alone = partial(standing_alone, statements=statements, window=window)
 
-    def tables(*asked: str | TableSpec) -> dict[str, Table]:
+    def tables(*asked: str) -> dict[str, Table]:
         return answered(publication, window, *asked, changed=alone, words=asked_dates.of_dates)
 
     apart = pages.rows(publication, verdicts.DISAGREEMENT, window.arguments, alone)
     sections = (
         verdicts.side_by_side(tables(*asked_dates.TABLES), asked_dates.LEAD, apart, ""),
         Section("claims", claims.TITLE, claims.LEAD, tuple(tables(*claims.TABLES).values())),
-        Section("evidence", "Evidence", "", tuple(tables(BUILD).values())),
+        Section("evidence", "Evidence", "", tuple(tables("build").values())),
     )
     return [
         replace(section, tables=tuple(replace(table, code=f"T{n}.{m}") for m, table in enumerate(section.tables, 1)))

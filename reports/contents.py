@@ -7,18 +7,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from reports.issue import Issue, Policy
-from reports.model import Figure, Section, Table, TableSpec
+from reports.model import Figure, Section, Table
 from reports.pages import answered
 from reports.publication import Publication
 from reports.quarter import Quarter
 from reports.sections import (
     datapoints,
-    energy,
     evidence,
     glance,
-    modelled,
     quality,
-    reference,
     restatements,
     verdicts,
 )
@@ -26,22 +23,14 @@ from reports.sections.charts import GROUPS, Charts, cost_and_energy_charts, emis
 
 Tables = dict[str, Table]
 
-WENT: tuple[str | TableSpec, ...] = (
+WENT: tuple[str, ...] = (
     *(f"cost_by_{name}" for name, *_ in GROUPS),
     "cost_by_month",
-    energy.BY_ACCELERATOR,
-    *(energy.grouped_energy(*group) for group in GROUPS[1:]),
-    energy.BY_MONTH,
-    energy.BY_BASIS,
+    *("energy_by_accelerator", "energy_by_team", "energy_by_model", "energy_by_month", "energy_by_basis"),
     "largest_runs",
-    "lost_work_by_cause",
-    "lost_work_by_team",
-    "lost_work_by_week",
-    "work_by_outcome",
-    energy.BY_OUTCOME,
-    "cost_waterfall",
-    "cost_by_evidence",
-    "prepaid",
+    *("lost_work_by_cause", "lost_work_by_team", "lost_work_by_week", "work_by_outcome"),
+    "energy_by_outcome",
+    *("cost_waterfall", "cost_by_evidence", "prepaid"),
 )
 QUALITY = (
     *("sources_by_month", "presence", "row_status", "conservation"),
@@ -59,9 +48,7 @@ def sections(
 ) -> list[Section]:
     """Everything below the cover strip, in reading order, with reference codes: T3.2 is a table of section 3, A2 an appendix."""
 
-    def chapter(
-        id: str, title: str, *specs: str | TableSpec, lead: str = "", charts: Callable[[Tables], Charts] | None = None
-    ) -> Section:
+    def chapter(id: str, title: str, *specs: str, lead: str = "", charts: Callable[[Tables], Charts] | None = None) -> Section:
         tables = answered(publication, quarter, *specs)
         return Section(id, title, lead, tuple(tables.values()), charts(tables) if charts else {})
 
@@ -80,8 +67,8 @@ def sections(
         chapter(
             "emissions",
             "Emissions",
-            *("emissions_waterfall", "emissions_by_month", "emissions_by_region", "emissions_by_team"),
-            *("residual_reasons", modelled.BESIDE_PROVIDER, modelled.RATIO_HISTORY, modelled.BY_REGION, modelled.CELLS),
+            *("emissions_waterfall", "emissions_by_month", "emissions_by_region", "emissions_by_team", "residual_reasons"),
+            *("modelled_beside_provider", "modelled_ratio_by_month", "modelled_by_region", "modelled_vs_provider"),
             lead="Reported by the provider and allocated to runs by list-price weight inside each cell of account, service, "
             "region and month. Location-based and market-based are two answers and are never added. The modelled view is "
             "shown beside the book, hatched, and is never part of it.",
@@ -93,7 +80,7 @@ def sections(
         chapter(
             "methods",
             "Methods and factors",
-            *(modelled.FACTORS, energy.PUE, reference.CATALOGUE, reference.PRICES, reference.REGIONS),
+            *("factors", "pue", "catalogue", "prices", "regions"),
         ),
         evidence.section(publication, quarter, issue),
     )

@@ -71,7 +71,7 @@ class TableSpec:
     def of(self, span: Span) -> "TableSpec":
         fill = span.fill
         columns = tuple(replace(c, label=fill(c.label), group=fill(c.group), note=fill(c.note)) for c in self.columns)
-        return replace(self, title=fill(self.title), sql=fill(self.sql), columns=columns, method=fill(self.method))
+        return replace(self, title=fill(self.title), columns=columns, method=fill(self.method))
 
 
 ROWS_IN_TEXT, TEN = 12, 10  # a longer table is an appendix; what is of a ranked one in its place

@@ -177,7 +177,7 @@ def _literal(value: object) -> str:
 def answer(
     publication: Publication,
     span: Span,
-    asked: str | TableSpec,
+    asked: str,
     changed: Callable[[str], str] = str,
     words: Callable[[TableSpec], TableSpec] = lambda spec: spec,
 ) -> Table:
@@ -185,14 +185,10 @@ def answer(
 
     `changed` makes another query of the one that is asked, `words` other words and columns of the declared ones.
     """
-    if isinstance(asked, TableSpec):
-        spec = words(asked).of(span)
-        sql = spec.sql
-    elif asked in publication.pages:
-        spec, sql = words(declared_spec(asked, publication.pages[asked][1])).of(span), query(publication, asked, span.arguments)
-    else:
+    if asked not in publication.pages:
         return Table(TableSpec(asked, asked, "", (), method=""), absent="not part of this publication", quarter=span.name)
-    spec = replace(spec, sql=changed(sql))
+    spec = words(declared_spec(asked, publication.pages[asked][1])).of(span)
+    spec = replace(spec, sql=changed(query(publication, asked, span.arguments)))
     if publication.missing(spec.sql):
         return Table(spec, absent="not part of this publication", quarter=span.name)
     return Table(spec, tuple(publication.rows(spec.sql)), quarter=span.name)
@@ -201,7 +197,7 @@ def answer(
 def answered(
     publication: Publication,
     span: Span,
-    *asked: str | TableSpec,
+    *asked: str,
     changed: Callable[[str], str] = str,
     words: Callable[[TableSpec], TableSpec] = lambda spec: spec,
 ) -> dict[str, Table]:

@@ -71,14 +71,13 @@ class Quarter:
         return {"quarter": self.name, **days, **months}
 
     def fill(self, text: str) -> str:
-        """A query, heading or sentence of any quarter as one of this: `$start` becomes date '2026-07-01', `$quarter` 2026Q3.
+        """A heading or sentence of any quarter as one of this: `$quarter` becomes 2026Q3, `$month_1_short` Jul 2026.
 
         A mark that is none of these is a KeyError; `$$` is a dollar.
         """
         months = {f"month_{n}": month for n, month in enumerate(self.months, 1)}
         return Template(text).substitute(
-            {name: f"date '{day}'" for name, day in self.arguments.items()},
-            **{f"{name}_name": month_name(month) for name, month in months.items()},
+            {f"{name}_name": month_name(month) for name, month in months.items()},
             **{f"{name}_short": short_month_name(month) for name, month in months.items()},
             quarter=self.name,
             last_quarter=self.previous.name,
@@ -132,5 +131,5 @@ class Window:
         return {"start": self.start, "end": self.end, "year": self.start}
 
     def fill(self, text: str) -> str:
-        """A query or sentence with the marks of a quarter as one of this window: `$start` becomes date '2025-10-01'."""
-        return Template(text).substitute(start=f"date '{self.start}'", end=f"date '{self.end}'", quarter=self.words)
+        """A sentence with the mark of a quarter as one of this window: `$quarter` becomes its days in words."""
+        return Template(text).substitute(quarter=self.words)

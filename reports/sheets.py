@@ -11,7 +11,7 @@ from pathlib import Path
 from reports.errors import ModelError, PublicationError
 from reports.page import records, sheet
 from reports.publication import open_publication
-from reports.sections.model_sheets import BOUNDARIES, FILED, QUERIES, Sheet, sheets
+from reports.sections.model_sheets import BOUNDARIES, FILED, Sheet, queries, sheets
 
 FORMAT = 1
 PLAIN = re.compile(r"[a-z0-9]([a-z0-9._-]{0,62}[a-z0-9])?")
@@ -33,9 +33,10 @@ def file_name(model: str) -> str:
 def render_sheets(published: Path, out: Path, *, organisation: str, model: str | None = None) -> list[Path]:
     """Write the sheet of one model, or of all, into a folder. Returns the pages."""
     with open_publication(published) as publication:
-        if missing := publication.missing(" ".join(QUERIES.values())):
+        asked = queries(publication)
+        if missing := publication.missing(" ".join(asked.values()) or "ops.report_pages"):
             raise PublicationError(f"There are no sheets of models: {missing}. Run `trainledger refresh` first.")
-        found = sheets(publication)
+        found = sheets(publication, asked)
     if model is not None:
         names = [one.model for one in found]
         found = [one for one in found if one.model == model]
@@ -52,12 +53,12 @@ def render_sheets(published: Path, out: Path, *, organisation: str, model: str |
         records.write_file(
             page, sheet.page({"sheet": one, "filed": one.filed, "organisation": organisation, "boundaries": BOUNDARIES})
         )
-        records.write_file(page.with_name(f"{file_name(one.model)}.json"), _json(one, organisation))
+        records.write_file(page.with_name(f"{file_name(one.model)}.json"), _json(one, organisation, asked))
         pages.append(page)
     return pages
 
 
-def _json(one: Sheet, organisation: str) -> str:
+def _json(one: Sheet, organisation: str, asked: dict[str, str]) -> str:
     record = {
         "sheet": "model",
         "format": FORMAT,
@@ -65,12 +66,12 @@ def _json(one: Sheet, organisation: str) -> str:
         "model": one.model,
         "build": sheet.plain_rows([one.build])[0],
         "boundary_filed": FILED,
-        "energy_is": "measured" if one.is_measured else "estimated",
+        "energy_is": "measured" if one.basis["is_measured"] else "estimated",
         "method": one.method,
         "energy": sheet.plain_rows(list(one.energy)),
         "runs": sheet.plain_rows(list(one.attempts)),
         "hardware": sheet.plain_rows(list(one.hardware)),
         "not_available": {"parameters": "not in this ledger", "inference": "the ledger holds training runs and no inference"},
-        "sql": QUERIES,
+        "sql": asked,
     }
     return json.dumps(record, ensure_ascii=False, indent=1) + "\n"

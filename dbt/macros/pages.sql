@@ -230,3 +230,59 @@ group by grouping sets ((quarter, {{ attribute }}, accelerator_family, billing_c
         'reserved_chip_hours': 'Chip-hours held by training runs',
     }) }}
 {%- endmacro %}
+
+{# Of energy_run_months: how many runs, how many months held chips and have no figure, how many held none. #}
+{% macro run_month_counts() -%}
+    count(distinct training_run_id) as run_count,
+    count(*) filter (where holds_chips) - count(facility_energy_kwh) as unknown_run_months,
+    count(*) filter (where not holds_chips) as unrecorded_run_months
+{%- endmacro %}
+
+{# Of energy_run_months whole sums under their own names: null where a month that held chips has no figure. `bounded` have a low and a high. #}
+{% macro energy_sums(bounded, others=[]) -%}
+    {%- for name in bounded -%}
+        {{ energy_sums([], [name, name ~ '_low', name ~ '_high']) }}{{ ', ' if others or not loop.last }}
+    {%- endfor -%}
+    {%- for name in others -%}
+        {{ whole(name, 'count(*) filter (where holds_chips)') }} as {{ name }}{{ ', ' if not loop.last }}
+    {%- endfor -%}
+{%- endmacro %}
+
+{# Facility energy of runs by one attribute and platform, the quarter before beside it. #}
+{% macro energy_by(attribute) -%}
+with of_quarter_before as (
+    select
+        quarters.quarter, {{ attribute }}, accelerator_family,
+        {{ energy_sums([], ['facility_energy_kwh']) }}
+    from {{ ref('energy_run_months') }}
+    inner join {{ ref('report_quarters') }} as quarters on usage_month >= quarters.prior_start and usage_month < quarters.quarter_start
+    group by all
+),
+
+of_quarter as (
+    select
+        quarter, {{ attribute }}, accelerator_family,
+        {{ run_month_counts() }},
+        {{ energy_sums(['facility_energy_kwh'], ['idle_share_facility_energy_kwh']) }}
+    from {{ ref('energy_run_months') }}
+    {{ of_quarters() }}
+    group by all
+)
+
+select of_quarter.*, of_quarter_before.facility_energy_kwh as prior_facility_energy_kwh
+from of_quarter
+left join of_quarter_before
+    on of_quarter.quarter = of_quarter_before.quarter and of_quarter.accelerator_family = of_quarter_before.accelerator_family
+    and of_quarter.{{ attribute }} is not distinct from of_quarter_before.{{ attribute }}
+{%- endmacro %}
+
+{# Cells of the reconciliation in which the sums of the provider and of the model are both known, and how many are not. #}
+{% macro modelled_beside_provider_sums() -%}
+    {%- set provider = 'sum(runs_total) filter (where modelled_total is not null)' -%}
+    {%- set modelled = 'sum(modelled_total) filter (where runs_total is not null)' -%}
+    count(*) as cell_count,
+    count(*) filter (where runs_total is null or modelled_total is null) as one_sided_cells,
+    {{ provider }} as provider_kgco2e,
+    {{ modelled }} as modelled_kgco2e,
+    {{ exact_ratio(modelled, provider) }} as ratio
+{%- endmacro %}

@@ -9,8 +9,8 @@ from reports.page.charts import Bar, Chart, Segment, bar, chart
 from reports.page.dots import LEGEND, Axis
 from reports.page.numbers import EN_DASH
 from reports.quarter import short_month_name
-from reports.sections.sql import PERIODS, WAYS
 
+PERIODS, WAYS = ("month_1", "month_2", "month_3", "quarter"), ("location", "market")
 Legend = tuple[tuple[str, str], ...]
 Charts = dict[str, tuple[Chart, ...]]  # by the table they are drawn above
 GROUPS = (("accelerator", "accelerator_type", "Accelerator"), ("team", "team", "Team"), ("model", "model_name", "Model"))

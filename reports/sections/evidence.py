@@ -5,17 +5,6 @@ from reports.model import Section
 from reports.pages import answered
 from reports.publication import Publication
 from reports.quarter import Quarter
-from reports.sections import reference
-from reports.sections.tables import summed
-
-FACTOR_DIGEST = summed(
-    "factor_digest",
-    "marts.dim_emission_factors",
-    row_count="count(*)",
-    factors_hash="""sha256(string_agg(
-        concat_ws('|', factor_id, grid_zone, data_year, valid_from, valid_to, known_from, value, unit), chr(10) order by factor_id
-    ))""",
-)
 
 
 def how_to_repeat(issue: Issue | None) -> str:
@@ -39,5 +28,5 @@ def how_to_repeat(issue: Issue | None) -> str:
 
 def section(publication: Publication, quarter: Quarter, issue: Issue | None = None) -> Section:
     """Digests of code, factors and inputs; those of the tables stand below them on the page."""
-    specs = (reference.BUILD, FACTOR_DIGEST, reference.INPUTS)
-    return Section("evidence", "Evidence", how_to_repeat(issue), tuple(answered(publication, quarter, *specs).values()))
+    tables = answered(publication, quarter, "build", "factor_digest", "inputs")
+    return Section("evidence", "Evidence", how_to_repeat(issue), tuple(tables.values()))

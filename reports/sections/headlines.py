@@ -11,7 +11,7 @@ from reports.model import Figure
 from reports.pages import query, rows
 from reports.publication import Publication
 from reports.quarter import Quarter
-from reports.sections.tables import declared
+from reports.sections.words import declared
 
 WORDS: dict[str, dict[str, str]] = declared()["headlines"]
 OF_CHANGE = ("change", "change_by_activity", "change_by_method")

@@ -10,7 +10,7 @@ from reports.pages import answered
 from reports.publication import Publication
 from reports.quarter import Quarter
 from reports.sections.charts import ratio_chart
-from reports.sections.tables import declared
+from reports.sections.words import declared
 
 TITLE = "Trainium and TPU side by side"
 VERDICTS, MODELLED, BY_KPI, STRATA = "verdicts", "modelled_verdicts", "verdicts_by_kpi", "comparison_strata"

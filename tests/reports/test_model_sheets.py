@@ -11,6 +11,7 @@ import pytest
 
 from reports.errors import ModelError, PublicationError
 from reports.sheets import file_name, render_sheets
+from tests.reports.report_models import with_pages
 
 HOSTILE = '../../<script>alert(1)</script>"=cmd|\u202ex'
 TABLES = """
@@ -23,9 +24,16 @@ create table marts.rpt_model_energy (
 );
 create table marts.dim_training_runs (
     training_run_id varchar, model_name varchar, state varchar, attempt_count bigint, started_at timestamp, ended_at timestamp,
-    accelerator_type varchar, provider_name varchar, region_id varchar, chip_count bigint
+    accelerator_type varchar, provider_name varchar, region_id varchar, chip_count bigint, sdk_version varchar
 );
-create table marts.fct_training_run_energy (training_run_id varchar, reserved_chip_hours decimal(38, 9), energy_basis varchar);
+create table marts.fct_training_run_energy (
+    training_run_id varchar, reserved_chip_hours decimal(38, 9), energy_basis varchar, usage_month date, power_confidence varchar
+);
+create table marts.fct_power_calibration (
+    accelerator_type varchar, sdk_version varchar, source_kind varchar, valid_from_month date, window_count bigint,
+    host_count bigint, workload_count bigint, unmetered_share double, busy_w double, spread_w double, coverage_promised double,
+    refused_reason varchar, first_measured_at timestamp, last_measured_at timestamp
+);
 """
 
 
@@ -45,14 +53,16 @@ def published(folder: Path, *models: str, rows: str = "") -> Path:
             for state in ("succeeded", "failed"):
                 connection.execute(
                     "insert into marts.dim_training_runs values (?, ?, ?, 1, '2026-07-01', '2026-07-13', 'trn2.48xlarge',"
-                    " 'AWS', 'us-east-2', 16)",
+                    " 'AWS', 'us-east-2', 16, null)",
                     [f"{n}-{state}", model, state],
                 )
                 connection.execute(
-                    "insert into marts.fct_training_run_energy values (?, 24, 'utilisation_model')", [f"{n}-{state}"]
+                    "insert into marts.fct_training_run_energy values (?, 24, 'utilisation_model', '2026-07-01', 'third_party')",
+                    [f"{n}-{state}"],
                 )
         if rows:
             connection.execute(rows)
+        with_pages(connection)
         connection.commit()
     return path
 
@@ -133,5 +143,5 @@ def test_one_model_is_asked_for_by_name_and_an_unknown_one_is_refused(tmp_path: 
 def test_a_publication_of_an_older_version_has_no_sheets(tmp_path: Path) -> None:
     with duckdb.connect(str(tmp_path / "old.duckdb")) as connection:
         connection.execute("create schema marts; create table marts.dim_training_runs as select 1 as x")
-    with pytest.raises(PublicationError, match=r"no marts\.rpt_model_energy"):
+    with pytest.raises(PublicationError, match=r"no ops\.report_pages"):
         render_sheets(tmp_path / "old.duckdb", tmp_path, organisation="X")
