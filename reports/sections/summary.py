@@ -15,6 +15,7 @@ from reports.model import Figure, Number, Sentence, Table
 from reports.page.numbers import EN_DASH, THIN_SPACE, amount, grouped, interval
 from reports.quarter import Quarter, listed
 from reports.sections.headlines import name_of
+from reports.sections.words import declared
 
 # a number while its sentence is text: its figure's id and how it is written, between characters that no text has
 MARKED = re.compile("\x1e(.*?)\x1f(.*?)\x1e")
