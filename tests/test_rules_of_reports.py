@@ -152,3 +152,13 @@ def test_every_page_that_works_something_out_has_a_unit_test() -> None:
     tested = {test["model"] for one in described for test in one.get("unit_tests", ())}
     computing = {path.stem for path in PAGES.rglob("*.sql") if path.parent.name != "shared" and COMPUTES.search(path.read_text())}
     assert computing - tested == set()
+
+
+def test_a_table_of_reports_is_printed_by_one_page() -> None:
+    ids = []
+    for path in (ROOT / "dbt" / "models").rglob("*.yml"):
+        described = yaml.load(path.read_bytes(), yaml.CSafeLoader) or {}
+        tables = [table for source in described.get("sources", ()) for table in source["tables"]]
+        for node in (*described.get("models", ()), *tables):
+            ids += node.get("config", {}).get("meta", {}).get("printed", ())
+    assert len(ids) > 50 and sorted(set(ids)) == sorted(ids)
