@@ -5,9 +5,6 @@ from reports.pages import rows
 from reports.publication import Publication
 from reports.quarter import Quarter, listed
 
-# the build a publication holds is the last one begun; its clock times stay out of the page
-THIS_BUILD = "(select build_id from ops.builds order by started_at desc, build_id desc limit 1)"
-
 
 def vintage_sentence(publication: Publication, quarter: Quarter) -> str:
     """Until when what the quarter rests on was published."""
