@@ -28,9 +28,9 @@ case
         end
 {%- endmacro %}
 
-{# A ratio or a count in a sentence: 0.780, on either engine. #}
+{# A ratio or a count in a sentence, at most three decimals and no 0 at the end: 0.78, 5, 1000, on either engine. #}
 {% macro in_words(x) -%}
-cast(cast({{ x }} as decimal(38, 3)) as string)
+{{ replace_all('cast(cast(' ~ x ~ ' as decimal(38, 3)) as string)', '[.]?0+$', '') }}
 {%- endmacro %}
 
 {# ln e of the t mixture with g = 1, at nine decimals and at most that of 1e12; null below two values. Without a spread it takes the limit.
