@@ -30,24 +30,19 @@ month_costs as (
     group by usage_month, provider_name, billing_currency, accelerator_type
 ),
 
-looks as (
-    select {{ look }}, first_cluster_start
-    from {{ ref('int_comparison_looks') }}
-    where series = 'all' and stratum_kind = '' and kpi like 'cost%'
+look_pairs as (
+    {{ pairs_behind_looks("looks.kpi like 'cost%'", ['first_cluster_start']) }}
 ),
 
 types as (
     {%- for family, provider in providers %}
-    select
-        looks.*,
+    select distinct
+        {{ look }},
+        first_cluster_start,
         '{{ provider }}' as provider_name,
-        ', ' || pairs.{{ family }}_accelerator || ', ' as accelerator_types
-    from looks
-    inner join {{ ref('int_comparison_settled_pairs') }} as pairs
-        on
-            looks.workload_key = pairs.workload_key and looks.kpi = pairs.kpi and looks.factor_view = pairs.factor_view
-            and looks.basis_class = pairs.basis_class and looks.quarter_end >= pairs.closed_on
-    {{ 'union' if not loop.last }}
+        ', ' || {{ family }}_accelerator || ', ' as accelerator_types
+    from look_pairs
+    {{ 'union all' if not loop.last }}
     {%- endfor %}
 ),
 
