@@ -72,8 +72,8 @@ def counted(world: World, decide: Decide, seed: int, reports: int | None = None)
 
 def _false_of_claims(claims: pl.DataFrame, is_true: pl.Expr) -> float:
     """The sum over reports of the share of a report's claims that is false; each workload and side is one claim."""
-    once = claims.select("world", "workload", "verdict", is_true.alias("is_true")).unique()
-    return float(once.group_by("world").agg((~pl.col("is_true")).mean().alias("share"))["share"].sum())
+    once = claims.select("world", "workload", "verdict", is_false=~is_true).unique()
+    return float(once.group_by("world").agg(pl.col("is_false").mean())["is_false"].sum())
 
 
 def _claims(parts: Iterator[pl.DataFrame], decide: Decide) -> Iterator[pl.DataFrame]:
@@ -106,11 +106,10 @@ def table(rows: Sequence[Counted]) -> str:
     """The page's section."""
     head = "| World | by quarter 4 | 8 | 12 | ± | reports |\n|---|---|---|---|---|---|\n"
     titles = {True: "Covered: at most 2 % within the error", False: "Not covered", None: "Found, where there is a difference"}
-    parts = []
-    for kind, title in titles.items():
-        lines = [line for row in rows for of, line in _lines(row) if of is kind]
-        parts.append(f"**{title}**\n\n{head}" + "\n".join(lines))
-    return "\n\n".join(parts)
+    lines = [line for row in rows for line in _lines(row)]
+    return "\n\n".join(
+        f"**{title}**\n\n{head}" + "\n".join(line for of, line in lines if of is kind) for kind, title in titles.items()
+    )
 
 
 def _lines(row: Counted) -> Iterator[tuple[bool | None, str]]:

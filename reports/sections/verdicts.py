@@ -95,20 +95,16 @@ LEAD = (
     "power of the chips is not assumed, and less is left without a run than the sides differ."
 )
 WORDS = declared()["verdict_sentences"]
-SENTENCE_ORDER = {"trainium": 0, "tpu": 0, "equivalent": 0, "undecided": 1, "descriptive": 2, "not_comparable": 3}
 
 
 def verdict_sentences(table: Table) -> tuple[Sentence, ...]:
-    """One for each workload with its verdict and the reason as the table has it: of the four quarters, else of the quarter.
-
-    What is decided comes first.
-    """
+    """One for each workload, decided ones first, with the reason as the table has it: of four quarters, else of the quarter."""
     rows: dict[str, Row] = {}
     for row in sorted(table.rows, key=lambda row: (row["span"] == "quarter", row["verdict"] == "not_comparable")):
         rows.setdefault(str(row["workload_key"]), row)
     return tuple(
         Sentence(f"verdict,{quote(name)}", (f"{name}, {row['measure'].lower()}: {WORDS[row['verdict']]}. {row['reason']}",))
-        for name, row in sorted(rows.items(), key=lambda one: (SENTENCE_ORDER[one[1]["verdict"]], one[0]))
+        for name, row in sorted(rows.items(), key=lambda one: ([*WORDS].index(one[1]["verdict"]), one[0]))
     )
 
 
