@@ -56,6 +56,16 @@ def test_where_some_workloads_differ_what_is_held_is_the_share_of_claims_and_rep
     assert row.keeps_its_promise and not replace(row, of_claims=(0.0, 0.02, 0.05)).keeps_its_promise
 
 
+def test_where_the_sides_were_bought_in_other_ways_the_sentence_has_the_ratio_at_list_prices(models: Models) -> None:
+    pairs = drawn(replace(FOUND, spread=0.05, reports=1), seed())
+    apart = pairs.with_columns(trainium_purchase=pl.lit("on_demand"))
+    listed = apart.with_columns(setting=pl.lit("price: list"), log_ratio=pl.lit(0.9).log())
+    for given, is_named in ((pl.concat([apart, listed]), True), (pl.concat([pairs, listed]), False)):
+        with models.decide({name: rows.drop("world") for name, rows in tables(given).items()}) as connection:
+            [reason] = connection.execute(f"select max(reason) from {VERDICTS} where verdict = 'tpu'").fetchone() or ()
+        assert ("At list prices the ratio of the pairs of these dates is 0.9." in reason) == is_named
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("world", COVERED, ids=[world.name for world in COVERED])
 def test_what_the_page_covers_is_claimed_falsely_in_2_percent_at_most(models: Models, world: World) -> None:
