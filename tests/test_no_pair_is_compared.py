@@ -15,7 +15,9 @@ EVERY_PAIR = ("BLOCKWISE_NL_JOIN", "NESTED_LOOP_JOIN")
 FEW_ROWS = {
     "int_measured_run_energy",  # an organisation's own meter readings, which people write into a file: few
     "int_comparison_needs",  # figures of a comparison beside the 77 effects of a plan
-    "int_claim_workloads",  # claims of vendors beside workloads of a quarter: a few dozen each
+    "int_claim_pairs",  # the one window that is asked about
+    "int_claim_shares",  # the end of the last window beside sides of claims
+    "int_claim_strata",  # claims of vendors beside quantiles of F: a few dozen each
     "int_runs_to_target",  # the one window that is asked about
     "int_metered_power",  # four spacings of points
     "int_implausible_power",  # the months of a build beside what schedulers counted of jobs

@@ -32,22 +32,28 @@ Decide = Callable[[dict[str, pl.DataFrame]], duckdb.DuckDBPyConnection]
 
 @dataclass(frozen=True)
 class Counted:
-    """Shares of reports of a world by some quarters: with a claim that is false, and of workloads with the one that is true."""
+    """Shares by some quarters: of reports with a false claim, of claims that are false, of true differences that are claimed."""
 
     world: World
     false: tuple[float, ...]
+    of_claims: tuple[float, ...]  # the mean over reports; none of a report without a claim
     found: tuple[float, ...]
 
     @property
-    def error(self) -> float:
-        """A standard error of the share of false claims after twelve quarters, at 2 % or at what it is."""
-        share = max(self.false[-1], ALLOWED)
-        return sqrt(share * (1 - share) / self.world.reports)
+    def promised(self) -> tuple[float, ...]:
+        """What e-BH holds at 2 %: where other workloads do differ that is the share of claims, not of reports."""
+        return self.of_claims if self.world.differ else self.false
 
     @property
     def keeps_its_promise(self) -> bool:
         """Whether a covered world has at most 2 %, within what a simulation of this size can tell."""
-        return self.false[-1] <= ALLOWED + 2.33 * self.error
+        return self.promised[-1] <= ALLOWED + 2.33 * _error(self.promised[-1], self.world.reports)
+
+
+def _error(share: float, reports: int) -> float:
+    """A standard error at the share, or at 2 % where that is more: nothing found is not an error of 0."""
+    share = max(share, ALLOWED)
+    return sqrt(share * (1 - share) / reports)
 
 
 def counted(world: World, decide: Decide, seed: int, reports: int | None = None) -> Counted:
@@ -58,9 +64,16 @@ def counted(world: World, decide: Decide, seed: int, reports: int | None = None)
     is_true = (pl.col("workload") < world.differ) & (pl.col("verdict") == ("tpu" if world.true_ratio < 1 else "trainium"))
     by = {after: claims.filter(pl.col("quarters") <= after) for after in AFTER}
     false = tuple(one.filter(~is_true)["world"].n_unique() / size for one in by.values())
+    of_claims = tuple(_false_of_claims(one, is_true) / size for one in by.values())
     of = size * world.differ
     found = tuple(one.filter(is_true).select("world", "workload").n_unique() / of if of else 0.0 for one in by.values())
-    return Counted(world, false, found)
+    return Counted(world, false, of_claims, found)
+
+
+def _false_of_claims(claims: pl.DataFrame, is_true: pl.Expr) -> float:
+    """The sum over reports of the share of a report's claims that is false; each workload and side is one claim."""
+    once = claims.select("world", "workload", "verdict", is_false=~is_true).unique()
+    return float(once.group_by("world").agg(pl.col("is_false").mean())["is_false"].sum())
 
 
 def _claims(parts: Iterator[pl.DataFrame], decide: Decide) -> Iterator[pl.DataFrame]:
@@ -89,27 +102,29 @@ def tables(pairs: pl.DataFrame) -> dict[str, pl.DataFrame]:
     return dict(zip(GIVEN, found, strict=True))
 
 
-def table(rows: Sequence[Counted], worlds: Sequence[World] = ()) -> str:
-    """The page's section: what was counted, and those of `worlds` that were not with their names alone."""
-    by_name = {world.name: _not_counted(world) for world in worlds} | {row.world.name: _line(row) for row in rows}
-    kinds = {world.name: world.is_covered for world in (*worlds, *(row.world for row in rows))}
+def table(rows: Sequence[Counted]) -> str:
+    """The page's section."""
     head = "| World | by quarter 4 | 8 | 12 | ± | reports |\n|---|---|---|---|---|---|\n"
-    text = []
     titles = {True: "Covered: at most 2 % within the error", False: "Not covered", None: "Found, where there is a difference"}
-    for chosen, title in titles.items():
-        text.append(f"**{title}**\n\n{head}" + "\n".join(by_name[name] for name, kind in kinds.items() if kind is chosen))
-    return "\n\n".join(text)
+    lines = [line for row in rows for line in _lines(row)]
+    return "\n\n".join(
+        f"**{title}**\n\n{head}" + "\n".join(line for of, line in lines if of is kind) for kind, title in titles.items()
+    )
 
 
-def _not_counted(world: World) -> str:
-    return f"| {world.name} | not counted yet | | | | |"
+def _lines(row: Counted) -> Iterator[tuple[bool | None, str]]:
+    """The lines of a world, each with the part of the table that it belongs to; one of which some workloads differ has three."""
+    world, name = row.world, row.world.name
+    is_mixed = 0 < world.differ < world.workloads
+    if world.is_covered is not None:
+        yield world.is_covered, _line(f"{name}: false of what is claimed" if is_mixed else name, row.promised, world.reports)
+    if is_mixed:
+        yield False, _line(f"{name}: reports with a false claim", row.false, world.reports)
+    if world.differ:
+        share = row.found[-1]
+        yield None, _line(name, row.found, world.reports, sqrt(share * (1 - share) / (world.reports * world.differ)))
 
 
-def _line(row: Counted) -> str:
-    """Of worlds without a difference with the error at 2 % where less was found: nothing found is not an error of 0."""
-    shares, error = row.false, row.error
-    if row.world.is_covered is None:
-        shares = row.found
-        error = sqrt(shares[-1] * (1 - shares[-1]) / (row.world.reports * row.world.differ))
-    of_world = " | ".join(f"{100 * share:.1f}" for share in (*shares, error))
-    return f"| {row.world.name} | {of_world} | {row.world.reports} |"
+def _line(name: str, shares: tuple[float, ...], reports: int, error: float | None = None) -> str:
+    of_world = (*shares, _error(shares[-1], reports) if error is None else error)
+    return f"| {name} | " + " | ".join(f"{100 * share:.1f}" for share in of_world) + f" | {reports} |"

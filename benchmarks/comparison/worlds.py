@@ -204,5 +204,5 @@ EVERY = (
         restarts=0.05,
         reports=1000,
     ),
-    World("ten workloads, five of them at a true 0.8", None, workloads=10, differ=5, true_ratio=0.8, reports=500),
+    World("ten workloads, five of them at a true 0.8", workloads=10, differ=5, true_ratio=0.8, reports=500),
 )

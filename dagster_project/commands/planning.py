@@ -86,6 +86,8 @@ def plan(settings: Settings, asked: Asked, tell: Tell, *, as_json: bool = False)
     else:
         for line in _lines(asked, found):
             tell(line)
+        if found["types_to_meter"]:
+            tell(f"energy           a meter, not pairs: of {found['types_to_meter']}, at the boundary IT")
     return found
 
 

@@ -77,5 +77,15 @@ select
     round(spread, 9) as spread,
     clusters_needed,
     cast(ceil(clusters_needed * pairs_per_cluster) as bigint) as pairs_needed,
-    round(exp(least_effect * spread) - 1, 9) as least_difference
+    round(exp(least_effect * spread) - 1, 9) as least_difference,
+    -- of energy no number of pairs helps where power binds: of which types a meter would
+    (
+        select string_agg(distinct trainium_accelerator_type || ' / ' || tpu_accelerator_type, ', ')
+        from marts.rpt_comparison_pairs
+        where workload_key = $workload and kpi = 'energy_kwh_per_million_tokens' and factor_view = 'chip' and setting = '' and (
+            select arg_max(verdict_reason, (window_end, window_start))
+            from marts.rpt_trainium_vs_tpu
+            where workload_key = $workload and kpi = 'energy_kwh_per_million_tokens' and factor_view = 'chip'
+        ) in ('power', 'assumed_power')
+    ) as types_to_meter
 from needed

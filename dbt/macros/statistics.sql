@@ -28,9 +28,9 @@ case
         end
 {%- endmacro %}
 
-{# A ratio or a count in a sentence: 0.780, on either engine. #}
+{# A ratio or a count in a sentence, at most three decimals and no 0 at the end: 0.78, 5, 1000, on either engine. #}
 {% macro in_words(x) -%}
-cast(cast({{ x }} as decimal(38, 3)) as string)
+{{ replace_all('cast(cast(' ~ x ~ ' as decimal(38, 3)) as string)', '[.]?0+$', '') }}
 {%- endmacro %}
 
 {# ln e of the t mixture with g = 1, at nine decimals and at most that of 1e12; null below two values. Without a spread it takes the limit.
@@ -64,4 +64,95 @@ case
         when {{ kpi }} like 'energy%' or {{ kpi }} like 'sci%' then 'energy'
         when {{ kpi }} in ('mfu_ratio', 'goodput_ratio', 'held_time_utilisation_ratio') then 'utilisation'
     end
+{%- endmacro %}
+
+{# The deciding pairs behind each look at a whole series, with its day; `columns` are more of the look. #}
+{% macro pairs_behind_looks(condition='true', columns=[]) -%}
+select
+        looks.quarter_end,
+        {%- for column in columns %}
+        looks.{{ column }},
+        {%- endfor %}
+        pairs.*
+    from {{ ref('int_comparison_looks') }} as looks
+    inner join {{ ref('int_comparison_settled_pairs') }} as pairs
+        on
+            looks.workload_key = pairs.workload_key and looks.kpi = pairs.kpi and looks.factor_view = pairs.factor_view
+            and looks.basis_class = pairs.basis_class and looks.quarter_end >= pairs.closed_on
+    where looks.series = 'all' and looks.stratum_kind = '' and {{ condition }}
+{%- endmacro %}
+
+{# Whether strata differ: a one-way F test at 1 % over the logarithms of `pairs`, by group; strata of fewer than three pairs are one rest.
+   What follows `with pairs as (...),` in a model. #}
+{% macro strata_test(group) -%}
+grouped as (
+    select
+        *,
+        case when count(*) over (partition by {{ group }}, stratum) >= 3 then stratum else 'rest' end as in_stratum
+    from pairs
+    where log_ratio is not null
+),
+
+centred as (
+    select
+        {{ group }}, in_stratum,
+        {{ mean_log('log_ratio', ' over (partition by ' ~ group ~ ')') }} as mean_of_all,
+        {{ mean_log('log_ratio', ' over (partition by ' ~ group ~ ', in_stratum)') }} as mean_of_stratum,
+        log_ratio
+    from grouped
+),
+
+deviations as (
+    select
+        {{ group }}, in_stratum,
+        cast(mean_of_stratum - mean_of_all as decimal(18, 12)) as between_strata,
+        cast(log_ratio - mean_of_stratum as decimal(18, 12)) as within_stratum
+    from centred
+),
+
+sums as (
+    select
+        {{ group }},
+        count(*) as pair_count,
+        count(distinct in_stratum) as stratum_count,
+        cast(sum(between_strata * between_strata) as double) as squares_between,
+        cast(sum(within_stratum * within_stratum) as double) as squares_within
+    from deviations
+    group by {{ group }}
+),
+
+tested as (
+    select
+        *,
+        stratum_count - 1 as numerator_df,
+        pair_count - stratum_count as denominator_df,
+        case
+            when squares_within > 0
+                then squares_between / (stratum_count - 1) / (squares_within / (pair_count - stratum_count))
+        end as f_value
+    from sums
+    where stratum_count > 1 and pair_count > stratum_count
+),
+
+quantiles as (
+    select
+        tested.*,
+        f.f_99,
+        row_number() over (
+            partition by {{ group }} order by f.numerator_df desc, f.denominator_df desc
+        ) as place
+    from tested
+    inner join {{ ref('dim_f_quantiles') }} as f
+        on tested.numerator_df >= f.numerator_df and tested.denominator_df >= f.denominator_df
+)
+
+select
+    {{ group }},
+    stratum_count,
+    pair_count,
+    {{ significant('f_value') }} as f_value,
+    f_99 as f_needed,
+    case when squares_within > 0 then f_value > f_99 else squares_between > 0 end as is_different
+from quantiles
+where place = 1
 {%- endmacro %}

@@ -25,13 +25,13 @@ WORDS = declared()["verdict_sentences"]
 
 
 def verdict_sentences(table: Table) -> tuple[Sentence, ...]:
-    """One for each workload with its verdict and the reason as the table has it: of the four quarters, else of the quarter."""
+    """One for each workload, decided ones first, with the reason as the table has it: of four quarters, else of the quarter."""
     rows: dict[str, Row] = {}
     for row in sorted(table.rows, key=lambda row: (row["span"] == "quarter", row["verdict"] == "not_comparable")):
         rows.setdefault(str(row["workload_key"]), row)
     return tuple(
         Sentence(f"verdict,{quote(name)}", (f"{name}, {row['measure'].lower()}: {WORDS[row['verdict']]}. {row['reason']}",))
-        for name, row in sorted(rows.items())
+        for name, row in sorted(rows.items(), key=lambda one: ([*WORDS].index(one[1]["verdict"]), one[0]))
     )
 
 

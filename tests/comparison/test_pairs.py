@@ -147,6 +147,13 @@ def test_without_a_target_the_same_tokens_within_five_percent_are_promised(ask: 
     assert row["promise"] == promise and row["promise_broken_field"] == (None if promise == "fixed_work" else "useful_tokens")
 
 
+@pytest.mark.parametrize(("times", "is_named"), [("1.05", False), ("1.06", True)])
+def test_operations_of_fixed_work_that_differ_by_more_than_5_percent_are_a_remark(ask: Ask, times: str, is_named: bool) -> None:
+    same = f"useful_tokens = 1000000, model_flops = case when training_run_id = '{TPU}' then {times}e18 else 1e18 end"
+    row = ask(f"{NO_TARGET}, {same}", kpi=FIXED_WORK)[f"{YEAR} llm8b-05"]
+    assert row["promise"] == "fixed_work" and ("operations" in (row["remark"] or "")) == is_named
+
+
 def test_a_pair_without_target_and_tokens_is_described(ask: Ask) -> None:
     row = ask(f"{NO_TARGET}, useful_tokens = null, tokens = null", kpi=FIXED_WORK)[f"{YEAR} llm8b-05"]
     assert (row["promise"], row["used_as"], row["use_reason"]) == ("unknown", "descriptive", "promise_unknown")

@@ -9,7 +9,9 @@ from urllib.parse import quote
 
 import pytest
 
+from reports.model import Table
 from reports.page.numbers import amount
+from reports.sections.verdicts import VERDICTS, verdict_sentences
 from tests.reports.kit import changed, record_of, rendered, tables_of, values_of
 from tests.reports.published_fixture import PAIRED, TWO_RUNS, write_published
 from tests.reports.published_rows import MONTHS, PAYERS, Run
@@ -105,6 +107,16 @@ def test_the_verdict_of_each_workload_is_on_the_page_as_its_table_has_it(records
         year = [one for one in rows if one["workload_key"] == row["workload_key"] and one["span"] != "quarter"] or [row]
         assert text.endswith(year[0]["reason"].replace("\u2009", " "))
         assert ("undecided" in text.partition(". ")[0]) == (year[0]["verdict"] == "undecided")
+
+
+def test_what_is_decided_comes_first_on_the_page_then_what_is_not() -> None:
+    verdicts = {"a": "descriptive", "b": "undecided", "c": "tpu", "d": "not_comparable", "e": "equivalent", "f": "undecided"}
+    rows = [
+        {"workload_key": name, "span": "quarter", "measure": "Cost per run", "verdict": verdict, "reason": "."}
+        for name, verdict in verdicts.items()
+    ]
+    sentences = verdict_sentences(Table(VERDICTS, tuple(rows)))
+    assert [sentence.id for sentence in sentences] == [f"verdict,{name}" for name in ("c", "e", "b", "f", "a", "d")]
 
 
 def test_a_change_of_method_is_named_with_the_bounds_of_both_quarters(tmp_path: Path) -> None:

@@ -32,7 +32,13 @@ def publication(folder: Path, ratios: list[list[float]], registered_by: str = "n
         connection.execute(f"create table marts.dim_comparison_plan_power as from read_csv('{SEED}')")
         connection.execute(
             """create table marts.rpt_comparison_pairs (window_end date, workload_key varchar, pair_key varchar, kpi varchar,
-            factor_view varchar, setting varchar, ratio double, cluster_start date, registered_by varchar)"""
+            factor_view varchar, setting varchar, ratio double, cluster_start date, registered_by varchar,
+            trainium_accelerator_type varchar default 'trn2.48xlarge', tpu_accelerator_type varchar default 'v6e')"""
+        )
+        connection.execute(
+            """create table marts.rpt_trainium_vs_tpu as
+            select date '2026-07-01' as window_start, date '2026-10-01' as window_end,
+            'w' as workload_key, 'energy_kwh_per_million_tokens' as kpi, 'chip' as factor_view, 'power' as verdict_reason"""
         )
         connection.execute(
             """create table marts.dim_training_runs (workload_key varchar, pair_key varchar, accelerator_family varchar,
@@ -44,11 +50,14 @@ def publication(folder: Path, ratios: list[list[float]], registered_by: str = "n
             "$useful_tokens, null)",
             of_run,
         )
-        insert = "insert into marts.rpt_comparison_pairs values (?, 'w', ?, 'cost_per_run_to_target', 'chip', '', ?, ?, ?)"
+        columns = "window_end, workload_key, pair_key, kpi, factor_view, setting, ratio, cluster_start, registered_by"
+        insert = f"insert into marts.rpt_comparison_pairs ({columns}) values (?, 'w', ?, ?, 'chip', '', ?, ?, ?)"
         for start, of_cluster in zip(CLUSTERS, ratios, strict=False):
             for number, ratio in enumerate(of_cluster):
                 for window, factor in (("2026-07-01", 9.0), ("2026-10-01", 1.0)):  # the newest figure counts
-                    connection.execute(insert, [window, f"{start}-{number}", ratio * factor, start, registered_by])
+                    row = [window, f"{start}-{number}", "cost_per_run_to_target", ratio * factor, start, registered_by]
+                    connection.execute(insert, row)
+                    connection.execute(insert, [*row[:2], "energy_kwh_per_million_tokens", None, *row[4:]])
     config = folder / "trainledger.yaml"
     config.write_text(
         "organisation: {name: Example AG, reporting_currency: USD}\nhome: ./home\n"
@@ -101,6 +110,17 @@ def test_fewer_clusters_take_the_spread_of_pairs_and_below_three_pairs_nothing_i
     none, text = answer(publication(tmp_path / "none", [[0.9, 1.0]]))
     assert none["clusters_needed"] is None and none["pairs_needed"] is None
     assert "not known: a spread needs three pairs" in text and "2027-07-01 at the earliest" in text
+
+
+@pytest.mark.parametrize(("reason", "is_named"), [("power", True), ("assumed_power", True), ("sample", False)])
+def test_where_power_binds_the_plan_asks_for_a_meter_of_these_types_and_not_for_pairs(
+    tmp_path: Path, reason: str, is_named: bool
+) -> None:
+    settings = publication(tmp_path, [[0.9], [1.0], [1.1]])
+    with duckdb.connect(str(settings.home / "published" / "trainledger.duckdb")) as connection:
+        connection.execute(f"update marts.rpt_trainium_vs_tpu set verdict_reason = '{reason}'")
+    line = "energy           a meter, not pairs: of trn2.48xlarge / v6e, at the boundary IT"
+    assert (line in answer(settings)[1]) == is_named
 
 
 def test_a_difference_that_ten_years_do_not_find_is_too_small(tmp_path: Path) -> None:

@@ -147,12 +147,11 @@ totals as (
     group by {{ series }}, place
 ),
 
-logs as (
+ratios as (
     select
         *,
-        {%- for family in ['trainium', 'tpu'] %}
-        {{ exact_log('cast(' ~ family ~ '_cost as double) / nullif(' ~ family ~ '_reached, 0)') }} as {{ family }}_log,
-        {%- endfor %}
+        cast(tpu_cost as double) / nullif(tpu_reached, 0)
+        / (cast(nullif(trainium_cost, 0) as double) / nullif(trainium_reached, 0)) as ratio,
         {%- for name, suffix in [('unreached_side', ''), ('waited_for', '_before')] %}
         case
             when trainium_reached{{ suffix }} = 0 and tpu_reached{{ suffix }} = 0 then 'both'
@@ -163,13 +162,14 @@ logs as (
     from totals
 )
 
+-- the logarithm of the ratio, not a difference of two: pairs of 98 for 100 and of 100 for 98 have a mean of 0
 select
     {{ series }},
     cluster_start,
     cluster_end,
     closed_on,
     pair_count,
-    case when is_primary then cast(tpu_log - trainium_log as decimal(18, 12)) else mean_log_ratio end as log_value,
+    case when is_primary then {{ exact_log('ratio') }} else mean_log_ratio end as log_value,
     trainium_cost,
     tpu_cost,
     trainium_reached,
@@ -177,4 +177,4 @@ select
     unreached_side,
     case when unreached_side is null then waited_since end as waited_since,
     case when unreached_side is null and waited_since is not null then waited_for end as waited_for
-from logs
+from ratios

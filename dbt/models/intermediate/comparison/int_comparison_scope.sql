@@ -4,15 +4,7 @@
 
 -- what was the same over all clusters is part of the claim, and the sentence names it
 with pairs as (
-    select
-        looks.quarter_end,
-        pairs.*
-    from {{ ref('int_comparison_looks') }} as looks
-    inner join {{ ref('int_comparison_settled_pairs') }} as pairs
-        on
-            looks.workload_key = pairs.workload_key and looks.kpi = pairs.kpi and looks.factor_view = pairs.factor_view
-            and looks.basis_class = pairs.basis_class and looks.quarter_end >= pairs.closed_on
-    where looks.series = 'all' and looks.stratum_kind = ''
+    {{ pairs_behind_looks() }}
 ),
 
 attributes as (

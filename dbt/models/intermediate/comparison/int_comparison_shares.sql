@@ -1,53 +1,19 @@
 {%- set look = 'quarter_end, workload_key, kpi, factor_view, basis_class' %}
 {%- set providers = [('trainium', 'AWS'), ('tpu', 'Google Cloud')] %}
 
--- what accelerators cost, by type: of runs, and of no run; rows without a type are of every type of their provider
-with accelerator_costs as (
-    select
-        costs.usage_month,
-        costs.provider_name,
-        costs.billing_currency,
-        coalesce(runs.accelerator_type, '') as accelerator_type,
-        costs.effective_cost,
-        cast(0 as decimal(38, 12)) as residual_cost
-    from {{ ref('fct_run_cell_costs') }} as costs
-    left join {{ ref('dim_training_runs') }} as runs using (training_run_id)
-    where costs.cost_component = 'accelerator'
-    union all
-    select usage_month, provider_name, billing_currency, accelerator_type, effective_cost, effective_cost as residual_cost
-    from {{ ref('fct_residual_costs') }}
-    where {{ is_of_accelerators() }}
-),
-
-month_costs as (
-    select
-        usage_month, provider_name, billing_currency, accelerator_type,
-        sum(effective_cost) as accelerator_cost,
-        sum(residual_cost) as residual_cost
-    from accelerator_costs
-    -- what a run cost without a known type is of no type compared here
-    where accelerator_type <> '' or residual_cost <> 0
-    group by usage_month, provider_name, billing_currency, accelerator_type
-),
-
-looks as (
-    select {{ look }}, first_cluster_start
-    from {{ ref('int_comparison_looks') }}
-    where series = 'all' and stratum_kind = '' and kpi like 'cost%'
+with look_pairs as (
+    {{ pairs_behind_looks("looks.kpi like 'cost%'", ['first_cluster_start']) }}
 ),
 
 types as (
     {%- for family, provider in providers %}
-    select
-        looks.*,
+    select distinct
+        {{ look }},
+        first_cluster_start,
         '{{ provider }}' as provider_name,
-        ', ' || pairs.{{ family }}_accelerator || ', ' as accelerator_types
-    from looks
-    inner join {{ ref('int_comparison_settled_pairs') }} as pairs
-        on
-            looks.workload_key = pairs.workload_key and looks.kpi = pairs.kpi and looks.factor_view = pairs.factor_view
-            and looks.basis_class = pairs.basis_class and looks.quarter_end >= pairs.closed_on
-    {{ 'union' if not loop.last }}
+        ', ' || {{ family }}_accelerator || ', ' as accelerator_types
+    from look_pairs
+    {{ 'union all' if not loop.last }}
     {%- endfor %}
 ),
 
@@ -56,7 +22,7 @@ matched as (
         types.quarter_end, types.workload_key, types.kpi, types.factor_view, types.basis_class, types.provider_name,
         months.billing_currency, months.usage_month, months.accelerator_type, months.accelerator_cost, months.residual_cost
     from types
-    inner join month_costs as months
+    inner join {{ ref('int_accelerator_months') }} as months
         on
             types.provider_name = months.provider_name
             and months.usage_month >= date_trunc('month', types.first_cluster_start) and months.usage_month < types.quarter_end

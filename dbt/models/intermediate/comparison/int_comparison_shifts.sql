@@ -3,28 +3,22 @@
 {%- set shared = ['overhead', 'pue_method', 'rails', 'host_share'] %}
 {%- set apart = ['sensor', 'own'] %}
 
-with looks as (
-    select {{ look }}
-    from {{ ref('int_comparison_looks') }}
-    where
-        series = 'all' and stratum_kind = '' and cluster_count >= 6 and factor_view = 'chip'
-        and {{ figure_family('kpi') }} = 'energy'
+with look_pairs as (
+    {{ pairs_behind_looks(
+        "looks.cluster_count >= 6 and looks.factor_view = 'chip' and " ~ figure_family('looks.kpi') ~ " = 'energy'"
+    ) }}
 ),
 
 sides as (
     {%- for family in families %}
     select
-        looks.*,
+        {{ look }},
         '{{ family }}' as family,
-        pairs.pair_key,
-        pairs.{{ family }}_accelerator as accelerator_type,
-        greatest(coalesce(-pairs.{{ family }}_log_low, 0), 0) as log_low,
-        greatest(coalesce(pairs.{{ family }}_log_high, 0), 0) as log_high
-    from looks
-    inner join {{ ref('int_comparison_settled_pairs') }} as pairs
-        on
-            looks.workload_key = pairs.workload_key and looks.kpi = pairs.kpi and looks.factor_view = pairs.factor_view
-            and looks.basis_class = pairs.basis_class and looks.quarter_end >= pairs.closed_on
+        pair_key,
+        {{ family }}_accelerator as accelerator_type,
+        greatest(coalesce(-{{ family }}_log_low, 0), 0) as log_low,
+        greatest(coalesce({{ family }}_log_high, 0), 0) as log_high
+    from look_pairs
     {{ 'union all' if not loop.last }}
     {%- endfor %}
 ),

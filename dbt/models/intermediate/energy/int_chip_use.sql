@@ -12,6 +12,8 @@
     'known_chips': 'known_us', 'used_ppm': 'used_ppm_us', 'filled_chips': 'filled_us', 'filled_ppm': 'filled_ppm_us',
 }, **power_times) %}
 {%- set chip_number = "cast(split_part(substr(device_id, length(host_key) + 2), '|', 1) as bigint)" %}
+{%- set one = 'cast(1 as bigint) as ' %}
+{%- set one_chip = one ~ ['share_numerator', 'share_denominator', 'pool_chips'] | join(',\n    ' ~ one) %}
 {%- set is_known = 'coalesce(utilisation_ppm, power_uw, driver_ppm) is not null' %}
 
 with devices as (
@@ -336,9 +338,7 @@ union all
 select
     {{ span }},
     training_run_id,
-    cast(1 as bigint) as share_numerator,
-    cast(1 as bigint) as share_denominator,
-    cast(1 as bigint) as pool_chips,
+    {{ one_chip }},
     cast(sum(slice_us) as decimal(38, 0)) as time_us
     {%- for count, time in times.items() %},
     cast(sum(cast({{ count }} as decimal(19, 0)) * cast(slice_us as decimal(18, 0))) as decimal(38, 0)) as {{ time }}
@@ -351,9 +351,7 @@ union all
 select
     {{ span }},
     cast(null as string) as training_run_id,
-    cast(1 as bigint) as share_numerator,
-    cast(1 as bigint) as share_denominator,
-    cast(1 as bigint) as pool_chips,
+    {{ one_chip }},
     cast(sum(slice_us) as decimal(38, 0)) as time_us,
     cast(0 as decimal(38, 0)) as known_us,
     cast(sum(cast(free_used_ppm as decimal(19, 0)) * cast(slice_us as decimal(18, 0))) as decimal(38, 0)) as used_ppm_us,
@@ -372,9 +370,7 @@ union all
 select
     {{ span }},
     cast(null as string) as training_run_id,
-    cast(1 as bigint) as share_numerator,
-    cast(1 as bigint) as share_denominator,
-    cast(1 as bigint) as pool_chips,
+    {{ one_chip }},
     cast(sum(pools.time_us) as decimal(38, 0)) as time_us,
     cast(0 as decimal(38, 0)) as known_us,
     {%- for time in ['used_ppm_us'] + power_times.values() | list %}

@@ -6,6 +6,8 @@
 ] %}
 {%- set million = 'cast(1000000 as decimal(38, 0))' %}
 {%- set node = ['node_uw_us', 'node_low_uw_us', 'node_high_uw_us'] %}
+{%- set zero = 'cast(0 as decimal(38, 0)) as ' %}
+{%- set of_zeros = ',\n        ' ~ zero %}
 with unknown_ends as (
     select distinct usage_month, training_run_id from {{ ref('int_month_holdings') }}
     where held_to is null
@@ -58,13 +60,7 @@ shares as (
             case when has_part then node_chips else {{ int_div('coalesce(run_parts, 0)', million) }} end * span_us
             as decimal(38, 0)
         ) as reserved_us,
-        cast(0 as decimal(38, 0)) as observed_us,
-        {%- for time in seen %}
-        cast(0 as decimal(38, 0)) as {{ time }},
-        {%- endfor %}
-        {%- for energy in node %}
-        cast(0 as decimal(38, 0)) as {{ energy }}{{ ',' if not loop.last }}
-        {%- endfor %}
+        {{ zero ~ (['observed_us'] + seen + node) | join(of_zeros) }}
     from spans
 
     union all
@@ -82,9 +78,7 @@ shares as (
         {%- for time in seen %}
         chip_use.{{ time }},
         {%- endfor %}
-        {%- for energy in node %}
-        cast(0 as decimal(38, 0)) as {{ energy }}{{ ',' if not loop.last }}
-        {%- endfor %}
+        {{ zero ~ node | join(of_zeros) }}
     from {{ ref('int_chip_use') }} as chip_use
     inner join spans using ({{ span }}, training_run_id)
 
@@ -97,13 +91,7 @@ shares as (
         cast(run_parts % 1000000 as bigint) as share_numerator,
         cast(1000000 as bigint) as share_denominator,
         span_us as reserved_us,
-        cast(0 as decimal(38, 0)) as observed_us,
-        {%- for time in seen %}
-        cast(0 as decimal(38, 0)) as {{ time }},
-        {%- endfor %}
-        {%- for energy in node %}
-        cast(0 as decimal(38, 0)) as {{ energy }}{{ ',' if not loop.last }}
-        {%- endfor %}
+        {{ zero ~ (['observed_us'] + seen + node) | join(of_zeros) }}
     from spans
     where not has_part and run_parts % 1000000 > 0
 
@@ -125,13 +113,7 @@ shares as (
             end
             {%- else %} 1{% endif %} as decimal(19, 0)
         ) * cast(chip_use.time_us as decimal(18, 0)) as reserved_us,
-        cast(0 as decimal(38, 0)) as observed_us,
-        {%- for time in seen %}
-        cast(0 as decimal(38, 0)) as {{ time }},
-        {%- endfor %}
-        {%- for energy in node %}
-        cast(0 as decimal(38, 0)) as {{ energy }}{{ ',' if not loop.last }}
-        {%- endfor %}
+        {{ zero ~ (['observed_us'] + seen + node) | join(of_zeros) }}
     from {{ ref('int_chip_use') }} as chip_use
     inner join spans using ({{ span }}, training_run_id)
     where
@@ -154,10 +136,7 @@ shares as (
             else coalesce({{ int_div('node_parts', share_unit('run_parts', 'node_parts')) }}, 1)
         end as bigint) as share_denominator,
         cast(0 as decimal(38, 0)) as reserved_us,
-        cast(0 as decimal(38, 0)) as observed_us,
-        {%- for time in seen %}
-        cast(0 as decimal(38, 0)) as {{ time }},
-        {%- endfor %}
+        {{ zero ~ (['observed_us'] + seen) | join(of_zeros) }},
         {{ node | join(', ') }}
     from spans
     where is_node_metered

@@ -1,4 +1,10 @@
 {%- set compared = 'window_start, window_end, workload_key, kpi, factor_view' %}
+{%- set copied = [
+    'mean', 'spread', 'is_skewed', 'total_log', 'total_log_low', 'total_log_high', 'log_e', 'log_e_as_it_is',
+    'log_e_with_power', 'm', 'k', 'e_needed', 'log_e_needed', 'log_e_needed_unskewed', 'decided_log_low', 'decided_log_high',
+    'log_least_difference', 'claimed_direction', 'standing_direction', 'claimed_at', 'claim_log_e', 'claim_e_needed',
+    'claim_log_low', 'claim_log_high', 'claim_m', 'claim_k',
+] %}
 {%- set words = {
     'cost_per_run_to_target': 'cost per run to target', 'cost_per_run_of_fixed_work': 'cost per run of fixed work',
     'cost_per_million_tokens': 'cost per 1M useful tokens',
@@ -53,8 +59,10 @@ medians as (
         kpis.kpi,
         kpis.factor_view,
         -- not over two currencies
-        case when run_medians.unit_count = 1 then {{ significant('run_medians.trainium_median') }} end as trainium_median,
-        case when run_medians.unit_count = 1 then {{ significant('run_medians.tpu_median') }} end as tpu_median
+        {%- for side in ['trainium', 'tpu'] %}
+        case when run_medians.unit_count = 1 then {{ significant('run_medians.' ~ side ~ '_median') }} end as {{ side }}_median
+        {{- ',' if not loop.last }}
+        {%- endfor %}
     from shown
     cross join kpis
     left join run_medians
@@ -78,44 +86,20 @@ joined as (
         coalesce(decisions.cluster_count, 0) as cluster_count,
         decisions.pair_count as decided_pair_count,
         decisions.sixth_closed_on,
-        decisions.mean,
-        decisions.spread,
-        decisions.is_skewed,
-        decisions.total_log,
-        decisions.total_log_low,
-        decisions.total_log_high,
-        decisions.log_e,
-        decisions.log_e_as_it_is,
-        decisions.log_e_with_power,
-        decisions.m,
-        decisions.k,
-        decisions.e_needed,
-        decisions.log_e_needed,
-        decisions.log_e_needed_unskewed,
-        decisions.decided_log_low,
-        decisions.decided_log_high,
-        decisions.log_least_difference,
-        decisions.claimed_direction,
-        decisions.standing_direction,
-        decisions.claimed_at,
+        {%- for column in copied %}
+        decisions.{{ column }},
+        {%- endfor %}
         case when decisions.standing_direction <> 0 then decisions.claim_mean else decisions.mean end as shown_mean,
-        decisions.claim_log_e,
-        decisions.claim_e_needed,
-        decisions.claim_log_low,
-        decisions.claim_log_high,
-        decisions.claim_m,
-        decisions.claim_k,
         coalesce(decisions.is_claim_refuted or decisions.is_claim_turned, false) as is_claim_opposed,
-        coalesce(decisions.is_class_opposed, false) as is_class_opposed,
-        coalesce(decisions.is_equivalent, false) as is_equivalent,
-        coalesce(decisions.is_power_assumed, false) as is_power_assumed,
-        coalesce(decisions.is_short_of_figures, false) as is_short_of_figures,
+        {%- for flag in ['is_class_opposed', 'is_equivalent', 'is_power_assumed', 'is_short_of_figures'] %}
+        coalesce(decisions.{{ flag }}, false) as {{ flag }},
+        {%- endfor %}
         scope.different_strata,
-        coalesce(scope.team_names, 'unknown') as team_names,
-        coalesce(scope.software_names, 'unknown') as software_names,
-        coalesce(scope.region_names, 'unknown') as region_names,
-        coalesce(scope.purchase_names, 'unknown') as purchase_names,
-        coalesce(scope.accelerator_names, 'unknown') as accelerator_names,
+        {%- for kind in ['team', 'software', 'region', 'purchase', 'accelerator'] %}
+        coalesce(scope.{{ kind }}_names, 'unknown') as {{ kind }}_names,
+        {%- endfor %}
+        split_part(scope.purchase_names, ' / ', 1) <> split_part(scope.purchase_names, ' / ', 2) as is_bought_otherwise,
+        windows.mean_at_list,
         coalesce(scope.is_time_of_files, false) as is_time_of_files,
         coalesce(set_aside.deciding_count, 0) as registered_count,
         coalesce(set_aside.set_aside_count, 0) as set_aside_count,
@@ -323,11 +307,14 @@ select
                     || {{ in_words('tpu_share') }} || ') the other side would be ahead.'
             end
         when 'skewed' then 'A few launches carry this: ' || in_clusters || ' with skewed ratios are not enough yet.'
-        when 'power' then 'The difference is within what the power figures allow: a meter would decide it, more pairs would not.'
+        when 'power'
+            then 'The difference is within what the power figures allow: a meter would decide it, more pairs would not; of '
+                || accelerator_names || ' (Trainium / TPU), at the boundary IT.'
         when 'sample'
             then case
                 when is_short_of_figures and log_e_as_it_is >= log_e_needed
-                    then 'More than a tenth of the pairs lacks a figure on one side, and its extremes decide otherwise.'
+                    then 'More than a tenth of the pairs lacks a figure on one side, whose extremes decide otherwise. Set aside: '
+                        || coalesce(set_aside_because, 'none') || '.'
                 when shown_log_low is null
                     then 'The deciding interval of ' || in_clusters || ' is endless: no figure could decide yet.'
                 else 'The deciding interval of ' || in_clusters || ' is ' || {{ in_words('exp(shown_log_low)') }} || ' to '
@@ -352,6 +339,11 @@ select
         || case when is_skewed then ' A few launches carry this.' else '' end
         || ' It holds for teams ' || team_names || '; software ' || software_names || '; regions ' || region_names
         || '; bought ' || replace(purchase_names, '_', ' ') || '; types ' || accelerator_names || ' (Trainium / TPU).'
+        || case
+            when kpi like 'cost_per_run%' and is_bought_otherwise and mean_at_list is not null
+                then ' At list prices the ratio of the pairs of these dates is ' || {{ in_words('exp(mean_at_list)') }} || '.'
+            else ''
+        end
         || case
             when is_time_of_files then ' When pairs were registered is known by times of files, which anybody can set.' else ''
         end

@@ -1,4 +1,6 @@
-{%- set shown = ['x', 'x_low', 'x_high', 'workload_key', 'pair_count', 'set_aside_count', 'cluster_count', 'open_because'] %}
+{%- set shown = [
+    'x', 'x_low', 'x_high', 'workload_key', 'pair_count', 'set_aside_count', 'cluster_count', 'is_skewed', 'open_because'
+] %}
 with claims as (
     select *, contradicted_below < supported_from as is_up_to from {{ ref('dim_vendor_claims') }}
 ),
@@ -97,6 +99,7 @@ measured as (
                     || ' workloads with six half quarters: ' || paired.workload_key || ', '
                     || cast(paired.pair_count - paired.set_aside_count as string) || ' matched pairs in '
                     || cast(paired.cluster_count as string) || ' half quarters'
+                    || case when paired.is_skewed then '; a few launches carry this' else '' end
             when claims.test like 'paired%'
                 then paired.workload_key || ', ' || cast(paired.pair_count as string) || ' matched pairs: ' || paired.open_because
             when claims.test = 'google_pue'
