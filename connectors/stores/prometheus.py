@@ -140,6 +140,10 @@ class PrometheusStore(Remote):
     def _line(self, question: Question, start: int, until: int) -> bytes:
         """A question with its answer as it came. A line end in it can only be between two words of JSON."""
         asked = {"query": question.query, "start": start if question.is_counter else start + STEP, "end": until, "step": STEP}
+        if question.is_of_window:
+            # as of a step: older servers count both ends of a range
+            query = question.query.replace("WINDOW", f"{(until - start) * 1000 - 1}ms")
+            asked |= {"query": query, "start": until, "step": until - start}
         body = self._get("query_range", asked)
         where = f"{self.uri}, {question.metric} of {datetime.fromtimestamp(start, UTC):%Y-%m-%dT%H:%MZ}"
         data = self._checked(body, where).data

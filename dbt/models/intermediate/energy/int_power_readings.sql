@@ -15,7 +15,7 @@
 ] %}
 {%- set stated = [
     'usage_month', 'boundary', 'meter', 'host_id', 'run_key', 'device_index', 'is_sampled', 'sample_from_us', 'sample_to_us',
-    'accelerator_type', 'sdk_version', 'is_measured', 'utilisation_ppm', 'power_uw', 'driver_ppm', 'is_moment',
+    'accelerator_type', 'sdk_version', 'is_measured', 'utilisation_ppm', 'power_uw', 'driver_ppm', 'is_moment', 'spacing_us',
 ] + doubts %}
 
 with months as (
@@ -34,7 +34,12 @@ delivered as (
         coalesce(accelerator_type, '') as kind, sdk_version, sample_from_us, sample_to_us,
         is_measured, utilisation_ppm, component, boundary, power_uw, driver_ppm, meter, is_sampled,
         case when boundary = 'chip' then device_index end as device_index,
+        {%- if model == 'stg_prometheus__samples' %}
+        spacing_us, spacing_us is not null as is_moment,
+        {%- else %}
+        cast(null as bigint) as spacing_us,
         {{ 'is_moment' if model == 'stg_power_meters__readings' else 'sample_from_us is null and not is_sampled' }} as is_moment,
+        {%- endif %}
         {%- if model in counters %}
         is_stuck, moment_from_us, moment_uw, case when is_counter then '{{ counters[model] }}' else 'power_w' end as column_name
         {%- else %}
@@ -219,6 +224,7 @@ usable as (
         case when is_doubted and is_moment_plausible then moment_from_us else sample_from_us end as sample_from_us,
         sample_to_us,
         is_moment or coalesce(is_doubted and is_moment_plausible, false) as is_moment,
+        spacing_us,
         nullif(kind, '') as accelerator_type,
         sdk_version,
         is_measured,
@@ -248,7 +254,13 @@ rails as (
         sample_from_us,
         sample_to_us,
         max(place_type) as place_type,
-        bool_or(is_moment) as is_moment,
+        -- of the one that counts: a mean of scrapes may be saved apart from the counter of the same step
+        coalesce(
+            max(case when is_moment then coalesce(power_uw, driver_ppm) end)
+            > max(case when not is_moment then coalesce(power_uw, driver_ppm) end),
+            bool_or(is_moment)
+        ) as is_moment,
+        max(spacing_us) as spacing_us,
         max(accelerator_type) as accelerator_type,
         max(sdk_version) as sdk_version,
         bool_or(is_measured) as is_measured,
@@ -294,6 +306,7 @@ summed_rails as (
         sample_from_us,
         sample_to_us,
         bool_or(is_moment) as is_moment,
+        max(spacing_us) as spacing_us,
         max(accelerator_type) as accelerator_type,
         max(sdk_version) as sdk_version,
         bool_or(is_measured) as is_measured,
@@ -321,8 +334,8 @@ summed_rails as (
 -- a chip draws what its rails draw together, known where each of them is; one that is also read as a whole the greater of both
 readings as (
     select
-        {{ place }}, host_key, device_key, is_sampled, sample_from_us, sample_to_us, is_moment, accelerator_type, sdk_version,
-        is_measured, utilisation_ppm, driver_ppm, is_stuck, is_below_band, moment_uw, band_least_uw, band_most_uw,
+        {{ place }}, host_key, device_key, is_sampled, sample_from_us, sample_to_us, is_moment, spacing_us, accelerator_type,
+        sdk_version, is_measured, utilisation_ppm, driver_ppm, is_stuck, is_below_band, moment_uw, band_least_uw, band_most_uw,
         cast(greatest(
             whole_uw, case when rails_uw between band_least_uw and band_most_uw then rails_uw end
         ) as bigint) as power_uw,
@@ -409,6 +422,7 @@ select
     covered.is_sampled,
     covered.sample_from_us is null as is_point,
     covered.is_moment,
+    covered.spacing_us,
     covered.covered_from_us as sample_from_us,
     covered.sample_to_us,
     covered.is_measured,

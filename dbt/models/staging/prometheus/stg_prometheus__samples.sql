@@ -1,14 +1,14 @@
 {%- set columns = [
     'source_name', 'source_object', 'row_number', 'document_hash', 'run_key', 'host_id', 'device_index', 'device_count',
     'accelerator_type', 'region_id', 'sample_from_us', 'sample_to_us', 'is_measured', 'utilisation_ppm', 'component', 'boundary',
-    'power_uw', 'driver_ppm', 'meter', 'sdk_version', 'is_sampled', 'power_limit_mw',
+    'power_uw', 'driver_ppm', 'meter', 'sdk_version', 'is_sampled', 'power_limit_mw', 'spacing_us',
 ] %}
 {%- set day -%}
 (sample_to_us - 1) - (sample_to_us - 1) % 86400000000
 {%- endset %}
 
 with delivered as (
-    {{ telemetry_samples('prometheus', has_power=true, also=['power_limit_mw']) | indent(4) }}
+    {{ telemetry_samples('prometheus', has_power=true, also=['power_limit_mw', 'spacing_us']) | indent(4) }}
 ),
 
 -- labels name a machine as an exporter's target is called; the configuration maps what bills and records do not know
