@@ -39,7 +39,7 @@ def _weakest(column: str, *names: str) -> str:
     return f"list_extract({list(names)}, max(list_position({list(names)}, {column})))"
 
 
-BY_BASIS = _of_run_months(
+BY_BASIS = summed(
     "energy_by_basis",
     f"{of_runs('energy')}\nleft join windows using (accelerator_type)\nwhere {within()}",
     "accelerator_family, accelerator_type",
@@ -47,8 +47,8 @@ BY_BASIS = _of_run_months(
 windows as (
     {calibration.windows_by("accelerator_type", f"where {within()}")}
 )""",
+    parts=HELD,
     reserved_chip_hours="sum(reserved_chip_hours)",
-    observed_chip_hours=f"cast({OBSERVED} as decimal(38, 9))",
     busy_chip_hours="sum(busy_chip_hours)",
     coverage_ratio=ratio(OBSERVED, "sum(reserved_chip_hours)"),
     power_coverage_ratio=ratio(POWERED, "sum(reserved_chip_hours)"),
