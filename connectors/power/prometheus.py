@@ -54,8 +54,11 @@ KIND = "prometheus"
 SCHEMA = schema_of(
     KIND,
     *optional("power_limit_mw", BigInt),  # to which the driver holds a GPU's power in the step
-    *optional("spacing_us", BigInt),  # between the readings of one moment whose mean the power is; null: it is an integral
+    *optional("spacing_us", BigInt),  # between the readings of one moment whose mean the watts are; null: they are an integral
+    *optional("moment_mw", BigInt),  # the mean of such readings beside a counter, by which the power is
     power_limit_mw=0,
+    spacing_us=0,
+    moment_mw=0,
 )
 
 _LINES = packed(".jsonl", ".ndjson")
@@ -71,7 +74,7 @@ _DECODER = msgspec.json.Decoder(Document)
 _SHARED = ("line_number", *Owner._fields, "device_index", "boundary", "component", "meter", "is_idle_by_absence", "is_sampled")
 _OWN = (
     *("document_hash", "sample_start", "sample_end", "power_w", "power_ratio", "utilisation_ratio", "evidence"),
-    *("power_limit_mw", "spacing_us"),
+    *("power_limit_mw", "spacing_us", "moment_mw"),
 )
 _Steps = dict[int, float | None]  # by the instant at which a step ends, in microseconds
 _Labels = tuple[tuple[str, str], ...]
@@ -266,7 +269,11 @@ def _values(series: Series, observed: Observed, step: int, is_growth: bool) -> _
     if not is_growth:
         return read
     grown: _Steps = {}
-    known = [(time, value) for time, value in sorted(read.items()) if value is not None]
+    known: list[tuple[int, float]] = []
+    for time, reading in sorted(read.items()):
+        # an exporter that looks less often than once a step repeats itself; after ten minutes it counted nothing
+        if reading is not None and (not known or reading != known[-1][1] or time - known[-1][0] >= _SILENCE * _MICROS):
+            known.append((time, reading))
     for (before, least), (time, most) in pairwise(known):
         watts = (most - least) * _MICROS / (time - before)
         # one that shrank was reset
@@ -285,13 +292,15 @@ def _rows(device: Device, figures: dict[str, _Steps], step: int, spacing: int | 
     rows = []
     for end in dict.fromkeys((*counted, *gauges, *uses, *shares, *limits)):
         # the mean by the counter has more than what was drawn at some moments
-        watts = gauges.get(end) if (exact := counted.get(end)) is None else exact
+        moment, exact = gauges.get(end), counted.get(end)
+        watts = moment if exact is None else exact
         use, share = uses.get(end), shares.get(end)
         evidence = "presence" if device.is_alive_only else POWER_ALONE if use is None else MEASURED
         ratio = 0.0 if device.is_alive_only else use
         last = end - device.delay
-        apart = None if exact is not None or (watts is None and share is None) else spacing
-        rows.append((f"{digest}{last:x}", last - step, last, watts, share, ratio, evidence, limits.get(end), apart))
+        apart = None if moment is None and share is None else spacing
+        beside = None if moment is None or exact is None else round(moment * 1000)
+        rows.append((f"{digest}{last:x}", last - step, last, watts, share, ratio, evidence, limits.get(end), apart, beside))
     return rows
 
 

@@ -73,13 +73,14 @@ def test_a_gpus_counter_takes_the_place_of_the_mean_of_its_watts_and_a_gap_is_a_
         asked("DCGM_FI_DEV_GPU_UTIL", (gpu, [(1, 50), (2, "NaN")])),
     )
     assert watts(rows) == [((0, 1), 310.0), ((1, 2), 310.0), ((16, 17), 310.0), ((17, 18), 300.0)]
+    assert [row.get("moment_mw") for row in rows] == [300_000, 300_000, 300_000, None]  # what is beside a counter
     assert [row.get("utilisation_ratio") for row in rows] == [0.5, None, None, None]
     assert {(row["host_id"], row["device_index"], row["meter"], row["boundary"]) for row in rows} == {("i-1", 3, "dcgm", "chip")}
     assert [row["evidence"] for row in rows] == ["measured", "power", "power", "power"]
 
 
 def test_a_mean_of_readings_has_how_far_apart_they_are_by_their_number(tmp_path: Path) -> None:
-    """GPU 0 has two minutes and 8 readings, 15 s apart; GPU 1 was not counted: a step. Counters and a BMC's mean have none."""
+    """GPU 0 has two minutes and 8 readings, 15 s apart; GPU 1 was not counted: a step. A BMC's own mean has none."""
     gpus = [HOST | {"gpu": str(number)} for number in range(4)]
     power, joules = "DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION"
     counted = {"start": T0 + 600, "step": 600, "query": f"count_over_time({power}[599999ms])"}
@@ -91,7 +92,7 @@ def test_a_mean_of_readings_has_how_far_apart_they_are_by_their_number(tmp_path:
         asked("redfish_chassis_power_average_consumed_watts", ({"node": "n"}, [(1, 3000)])),
     )
     assert spacings(tmp_path / "a", *documents) == {
-        (0, 1): 15, (0, 2): 15, (1, 1): 60, (1, 2): 60, (2, 1): None, (2, 2): 15, (3, 1): 60, (3, 2): 60, (None, 1): None,
+        (0, 1): 15, (0, 2): 15, (1, 1): 60, (1, 2): 60, (2, 1): 15, (2, 2): 15, (3, 1): 60, (3, 2): 60, (None, 1): None,
     }  # fmt: skip
     # a reading without a function, or a mean of less than its step, is as far from the next as a step is long
     for query in (power, f"avg_over_time({power}[30s])"):
@@ -119,6 +120,14 @@ def test_the_limit_of_a_step_is_beside_its_use(tmp_path: Path) -> None:
         asked("DCGM_FI_DEV_GPU_UTIL", (gpu, [(1, 50)])),
     )
     assert [(row.get("power_limit_mw"), row.get("utilisation_ratio")) for row in rows] == [(400_000, 0.5), (700_000, None)]
+
+
+def test_a_counter_is_of_the_time_since_it_moved_and_after_ten_minutes_without_it_stands_still(tmp_path: Path) -> None:
+    """GPU 0 is looked at every second minute: 37,200 J are 310 W in both. GPU 1's counter is stuck."""
+    joules = "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION"
+    moved = (HOST | {"gpu": "0"}, [(at, at // 2 * 37_200_000) for at in range(5)])
+    rows = read(tmp_path, asked(joules, moved, (HOST | {"gpu": "1"}, [(at, 7) for at in range(11)])))
+    assert [row["power_w"] for row in rows] == [310.0] * 4 + [0.0] * 10
 
 
 def test_the_instances_of_a_gpu_repeat_its_watts_and_a_mark_for_no_value_is_none(tmp_path: Path) -> None:

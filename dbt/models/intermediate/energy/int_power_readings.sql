@@ -35,13 +35,15 @@ delivered as (
         is_measured, utilisation_ppm, component, boundary, power_uw, driver_ppm, meter, is_sampled,
         case when boundary = 'chip' then device_index end as device_index,
         {%- if model == 'stg_prometheus__samples' %}
-        spacing_us, spacing_us is not null as is_moment,
+        spacing_us, is_moment,
         {%- else %}
         cast(null as bigint) as spacing_us,
         {{ 'is_moment' if model == 'stg_power_meters__readings' else 'sample_from_us is null and not is_sampled' }} as is_moment,
         {%- endif %}
         {%- if model in counters %}
         is_stuck, moment_from_us, moment_uw, case when is_counter then '{{ counters[model] }}' else 'power_w' end as column_name
+        {%- elif model == 'stg_prometheus__samples' %}
+        is_stuck, sample_from_us as moment_from_us, moment_uw, 'power_w' as column_name
         {%- else %}
         false as is_stuck, cast(null as bigint) as moment_from_us, cast(null as bigint) as moment_uw, 'power_w' as column_name
         {%- endif %}
