@@ -68,9 +68,15 @@ delivered_of_months as (
 
 -- a reading is of the machine that it names, else of what the run of its key holds
 holders as (
-    {%- for place in ["'host=' || bands.machine_name", "'run=' || bands.training_run_id"] %}
+    {%- for place in [
+        "'host=' || bands.machine_name", "'run=' || bands.training_run_id", "'shared=' || " ~ machine_name('shared_meters.meter')
+    ] %}
     select months.usage_month, {{ place }} as place, bands.*
     from {{ ref('int_holding_bands') }} as bands
+    {%- if loop.last %}
+    inner join {{ source('raw', 'shared_meters') }} as shared_meters
+        on bands.machine_name = {{ machine_name('shared_meters.machine') }}
+    {%- endif %}
     inner join months
         on
             bands.held_from_us < months.month_to_us
@@ -118,10 +124,11 @@ bands as (
         origins.{{ name }},
         {%- endfor %}
         {{ machine_name('origins.host') }} as machine,
-        coalesce(by_host.place, by_run.place) as place,
+        coalesce(by_host.place, by_run.place, by_meter.place) as place,
         coalesce(by_host.place_type, by_run.place_type, nullif(origins.kind, '')) as place_type
         {%- for bound in bounds %},
-        coalesce(by_host.{{ bound }}, by_run.{{ bound }}, by_type.{{ bound }}
+        coalesce(by_host.{{ bound }}, by_run.{{ bound }},
+        {%- if bound == 'node_least_uw' %} by_meter.node_least_uw,{% endif %} by_type.{{ bound }}
         {%- if bound == 'node_least_uw' %} * by_type.least_chips{% elif bound == 'node_most_uw' %} * by_type.most_chips{% endif %})
         {{- ' * coalesce(shared_meters.machine_count, 1)' if bound == 'node_most_uw' }} as {{ bound }}
         {%- endfor %}
@@ -132,6 +139,9 @@ bands as (
     left join bands_of_places as by_run
         on origins.usage_month = by_run.usage_month and by_run.place = 'run=' || run_keys.training_run_id
     left join shared_meters on {{ machine_name('origins.host') }} = shared_meters.machine
+    -- what feeds several machines feeds at least one that is held
+    left join bands_of_places as by_meter
+        on origins.usage_month = by_meter.usage_month and by_meter.place = 'shared=' || {{ machine_name('origins.host') }}
     left join types on origins.kind = types.accelerator_type
     inner join {{ ref('int_power_bands') }} as by_type
         on
