@@ -120,6 +120,20 @@ def test_a_server_that_answers_little_at_once_is_asked_in_smaller_windows(data: 
         assert counted["answer"]["data"]["result"][0]["values"] == [[mean["end"], str(window // 60)]]
 
 
+def test_a_server_that_counts_no_readings_is_landed_all_the_same(tmp_path: Path) -> None:
+    class Old(Server):
+        says = 200, WHOLE
+
+        def do_GET(self) -> None:
+            if "count_over_time" in self.path:
+                self.send_error(400)
+            else:
+                super().do_GET()
+
+    with serving(Old) as port:
+        assert organisation(tmp_path, f"prom+http://127.0.0.1:{port}", look_back_days=1).outcomes() == {"landed": 1}
+
+
 def test_the_spacing_of_scrapes_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A GPU is scraped each 20 s but for the last time of the day, another each minute."""
     monkeypatch.setenv("TRAINLEDGER_NOW", "2026-04-02T01:00:00Z")
