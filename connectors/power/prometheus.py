@@ -289,6 +289,8 @@ def _rows(device: Device, figures: dict[str, _Steps], step: int, spacing: int | 
     uses, shares = figures.get(USE) or figures.get(ALIVE, {}), figures.get(SHARE, {})
     limits = figures.get(LIMIT, {})
     digest = _digest(device)
+    # where readings are further apart than steps, as of a PDU that is looked at every five minutes, each is a point
+    is_point = spacing is not None and _usual_distance(gauges or shares) > step
     rows = []
     for end in dict.fromkeys((*counted, *gauges, *uses, *shares, *limits)):
         # the mean by the counter has more than what was drawn at some moments
@@ -298,10 +300,18 @@ def _rows(device: Device, figures: dict[str, _Steps], step: int, spacing: int | 
         evidence = "presence" if device.is_alive_only else POWER_ALONE if use is None else MEASURED
         ratio = 0.0 if device.is_alive_only else use
         last = end - device.delay
-        apart = None if moment is None and share is None else spacing
+        apart = None if is_point or (moment is None and share is None) else spacing
         beside = None if moment is None or exact is None else round(moment * 1000)
-        rows.append((f"{digest}{last:x}", last - step, last, watts, share, ratio, evidence, limits.get(end), apart, beside))
+        start = None if is_point and exact is None and (watts is not None or share is not None) else last - step
+        rows.append((f"{digest}{last:x}", start, last, watts, share, ratio, evidence, limits.get(end), apart, beside))
     return rows
+
+
+def _usual_distance(steps: _Steps) -> int:
+    """How far apart the steps with a figure usually are: the lower median."""
+    ends = sorted(end for end, value in steps.items() if value is not None)
+    distances = sorted(after - before for before, after in pairwise(ends))
+    return distances[(len(distances) - 1) // 2] if distances else 0
 
 
 @lru_cache(maxsize=1 << 16)

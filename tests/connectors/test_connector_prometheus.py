@@ -38,9 +38,13 @@ def read(folder: Path, *documents: Any, key: str = "a.jsonl") -> list[dict[str, 
     left_out = {"document_hash", "line_number", "is_sampled", "is_idle_by_absence", "sample_start", "sample_end", "spacing_us"}
     return [
         {name: value for name, value in row.items() if value is not None and name not in left_out}
-        | {"minutes": tuple((row[name].timestamp() - T0) / 60 for name in ("sample_start", "sample_end"))}
+        | {"minutes": tuple(minute(row[name]) for name in ("sample_start", "sample_end"))}
         for row in table.to_pylist()
     ]
+
+
+def minute(at: Any) -> float | None:
+    return None if at is None else (at.timestamp() - T0) / 60
 
 
 def write(folder: Path, *documents: Any, key: str = "a.jsonl") -> Any:
@@ -101,6 +105,17 @@ def test_a_mean_of_readings_has_how_far_apart_they_are_by_their_number(tmp_path:
     # counts of five minutes at each minute have each reading five times
     minutes = counts | {"step": 60, "query": f"count_over_time({power}[5m])"}
     assert [refusal.reason for refusal in write(tmp_path / "b", minutes).refusals] == ["other_query"]
+
+
+def test_readings_that_are_further_apart_than_steps_are_points(tmp_path: Path) -> None:
+    """A PDU is looked at every five minutes; a GPU each minute, and its gap is a gap."""
+    metric = "raritan_pdu_activepower_watt"
+    outlet = {"instance": "pdu-b", "outletid": "1"}
+    rows = read(tmp_path / "a", asked(metric, (outlet, [(2, 1500), (7, 1510), (12, 1490)])))
+    assert watts(rows) == [((None, 2), 1500.0), ((None, 7), 1510.0), ((None, 12), 1490.0)]
+    gpu = HOST | {"gpu": "0"}
+    rows = read(tmp_path / "b", asked("DCGM_FI_DEV_POWER_USAGE", (gpu, [(1, 300), (2, 300), (9, 300), (10, 300)])))
+    assert [at for at, _ in watts(rows)] == [(0, 1), (1, 2), (8, 9), (9, 10)]
 
 
 def spacings(folder: Path, *documents: Any) -> dict[tuple[int | None, float], float | None]:

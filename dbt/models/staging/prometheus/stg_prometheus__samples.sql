@@ -25,7 +25,7 @@ metered as (
         *,
         case when is_stuck then beside_uw else power_uw end as metered_uw,
         case when not is_stuck then beside_uw end as moment_uw,
-        spacing_us is not null and (is_stuck or beside_uw is null) as is_moment
+        (sample_from_us is null or spacing_us is not null) and (is_stuck or beside_uw is null) as is_moment
     from counted
 ),
 
