@@ -2,7 +2,8 @@
 
 A file holds answers of query_range, each with its question or alone, as a person saved it. Answers about the same times belong
 together: a GPU's counter of energy takes the place of the mean of its watts, and cores become devices. A step without a value is
-a gap. An answer that the server warns of refuses the file. Which of several readings counts is decided in SQL.
+a gap. An answer that the server warns of refuses the file. The mean of readings of one moment has how far apart they are, by how
+many the server counted, else a step. Which of several readings counts is decided in SQL.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ from connectors.power.promql import (
     USE,
     Device,
     Observed,
+    counted_of,
     is_counter,
+    is_of_whole_steps,
     labels_as_read,
     metric_of,
 )
@@ -51,7 +54,11 @@ KIND = "prometheus"
 SCHEMA = schema_of(
     KIND,
     *optional("power_limit_mw", BigInt),  # to which the driver holds a GPU's power in the step
+    *optional("spacing_us", BigInt),  # between the readings of one moment whose mean the watts are; null: they are an integral
+    *optional("moment_mw", BigInt),  # the mean of such readings beside a counter, by which the power is
     power_limit_mw=0,
+    spacing_us=0,
+    moment_mw=0,
 )
 
 _LINES = packed(".jsonl", ".ndjson")
@@ -59,6 +66,7 @@ _REMEDY = "Save answers of /api/v1/query_range as the server gives them."
 _OTHER_QUERY = (
     "Ask for the mean of a step, avg_over_time(METRIC[60s]), or for the metric itself; of a counter for last_over_time."
 )
+_OTHER_COUNT = "Ask for count_over_time(METRIC[60s]) with a step of the same length."
 _SILENCE = 600  # seconds: over a longer one what a counter grew by is no mean of its time
 _LONGEST = 3600  # seconds of a step
 _MICROS = 1_000_000
@@ -66,9 +74,10 @@ _DECODER = msgspec.json.Decoder(Document)
 _SHARED = ("line_number", *Owner._fields, "device_index", "boundary", "component", "meter", "is_idle_by_absence", "is_sampled")
 _OWN = (
     *("document_hash", "sample_start", "sample_end", "power_w", "power_ratio", "utilisation_ratio", "evidence"),
-    "power_limit_mw",
+    *("power_limit_mw", "spacing_us", "moment_mw"),
 )
 _Steps = dict[int, float | None]  # by the instant at which a step ends, in microseconds
+_Labels = tuple[tuple[str, str], ...]
 
 
 class _Asked(NamedTuple):
@@ -85,7 +94,7 @@ def _groups(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Gro
     """Rows of the answers about the same times, as soon as another time begins."""
 
     @lru_cache(maxsize=1 << 17)  # a series comes again with each window
-    def observed(name: str, labels: tuple[tuple[str, str], ...]) -> Observed | None:
+    def observed(name: str, labels: _Labels) -> Observed | None:
         return CATALOGUE[name].observed(labels_as_read(dict(labels)), facts)
 
     window: _Window | None = None
@@ -131,17 +140,22 @@ def _incomplete(file: TextFile, number: int, what: str) -> ExportContentError:
 class _Window:
     """What answers about the same times have, by device and figure."""
 
-    def __init__(self, end: float | None, observed: Callable[[str, tuple[tuple[str, str], ...]], Observed | None]) -> None:
+    def __init__(self, end: float | None, observed: Callable[[str, _Labels], Observed | None]) -> None:
         self.end, self.observed = end, observed
         self.found: dict[Device, dict[str, _Steps]] = {}
         self.cores: dict[Device, _Steps] = {}
         self.hardware: dict[Device, _Steps] = {}
         self.steps: dict[Device, int] = {}  # how long a step is, in microseconds
+        self.moments: dict[Device, dict[tuple[str, _Labels], int]] = defaultdict(dict)  # of a series how many steps have a mean
+        self.readings: dict[tuple[str, _Labels], float] = defaultdict(float)  # of which these are the means
         self.line = 0
 
     def take(self, asked: _Asked, problems: Problems) -> None:
         """Add the series of an answer; SampleError where they are of another function."""
         self.line = self.line or asked.number
+        if asked.query is not None and (counted := counted_of(asked.query)):
+            self._count(counted, asked.query, asked)
+            return
         metric = None if asked.query is None else metric_of(asked.query)
         if asked.query is not None and metric is None:
             raise SampleError("other_query", asked.query[:100], _OTHER_QUERY)
@@ -157,7 +171,31 @@ class _Window:
                     if not (step and _MICROS <= step <= _LONGEST * _MICROS):
                         remedy = "Save two points of a series or more, a second to an hour apart."
                         raise SampleError("missing_step", "step", remedy)
-                    self._add(observed, _values(one, observed, step, is_counter(name)), step)
+                    values = _values(one, observed, step, is_counter(name))
+                    if CATALOGUE[name].is_moment:
+                        known = sum(value is not None for value in values.values())
+                        is_mean = asked.query is not None and is_of_whole_steps(asked.query, step / _MICROS)
+                        # a reading by itself is as far from the next as a step is long
+                        self.moments[observed.device][name if is_mean else "", (*one.metric.items(),)] = known
+                    self._add(observed, values, step)
+
+    def _count(self, metric: str, query: str, asked: _Asked) -> None:
+        """Take how many readings the server has; SampleError where it counts some of them twice."""
+        if asked.step is None or not is_of_whole_steps(query, asked.step):
+            raise SampleError("other_query", query[:100], _OTHER_COUNT)
+        for one in asked.series:
+            known = (_number(text) for _, text in one.values)
+            self.readings[metric, (*one.metric.items(),)] += math.fsum(value for value in known if math.isfinite(value))
+
+    def _spacing(self, device: Device) -> int | None:
+        """How far apart the readings of a device are, of several series the most; a step where the server did not count them."""
+        if device not in self.moments:
+            return None
+        step = self.steps[device]
+        means = self.moments[device].items()
+        apart = (step * known / (self.readings.get(series) or known) for series, known in means if known)
+        # whole seconds: a few of a day's readings may be missing
+        return min(max(round(max(apart, default=step) / _MICROS), 1) * _MICROS, step)
 
     def _add(self, observed: Observed, values: _Steps, step: int) -> None:
         device, figure = observed.device, observed.figure
@@ -180,7 +218,7 @@ class _Window:
             self._add_devices_of_cores(problems)
         for device, figures in self.found.items():
             shared = (self.line, *device.owner, device.number, device.boundary, device.component, device.meter)
-            if rows := _rows(device, figures, self.steps[device]):
+            if rows := _rows(device, figures, self.steps[device], self._spacing(device)):
                 yield Group((*shared, device.is_alive_only, False), (*zip(*rows, strict=True),))
 
     def _add_devices_of_cores(self, problems: Problems) -> None:
@@ -224,17 +262,18 @@ def _values(series: Series, observed: Observed, step: int, is_growth: bool) -> _
     """The figure of each step; of a counter what it grew by since its reading before, as watts over that time."""
     read: _Steps = {}
     for seconds, text in series.values:
-        try:
-            value = float(text)
-        except ValueError as error:
-            raise SampleError("wrong_type", "values", _REMEDY) from error
+        value = _number(text)
         read[_micros(seconds)] = observed.read(value) if math.isfinite(value) else None
     if not all(map(is_recorded, read)):
         raise SampleError("bad_time", "values", _REMEDY)
     if not is_growth:
         return read
     grown: _Steps = {}
-    known = [(time, value) for time, value in sorted(read.items()) if value is not None]
+    known: list[tuple[int, float]] = []
+    for time, reading in sorted(read.items()):
+        # an exporter that looks less often than once a step repeats itself; after ten minutes it counted nothing
+        if reading is not None and (not known or reading != known[-1][1] or time - known[-1][0] >= _SILENCE * _MICROS):
+            known.append((time, reading))
     for (before, least), (time, most) in pairwise(known):
         watts = (most - least) * _MICROS / (time - before)
         # one that shrank was reset
@@ -244,22 +283,35 @@ def _values(series: Series, observed: Observed, step: int, is_growth: bool) -> _
     return grown
 
 
-def _rows(device: Device, figures: dict[str, _Steps], step: int) -> list[tuple[Any, ...]]:
+def _rows(device: Device, figures: dict[str, _Steps], step: int, spacing: int | None) -> list[tuple[Any, ...]]:
     """A row for each step in which the device has a figure."""
     counted, gauges = figures.get(COUNTER, {}), figures.get(POWER, {})
     uses, shares = figures.get(USE) or figures.get(ALIVE, {}), figures.get(SHARE, {})
     limits = figures.get(LIMIT, {})
     digest = _digest(device)
+    # where readings are further apart than steps, as of a PDU that is looked at every five minutes, each is a point
+    is_point = spacing is not None and _usual_distance(gauges or shares) > step
     rows = []
     for end in dict.fromkeys((*counted, *gauges, *uses, *shares, *limits)):
         # the mean by the counter has more than what was drawn at some moments
-        watts = gauges.get(end) if (exact := counted.get(end)) is None else exact
+        moment, exact = gauges.get(end), counted.get(end)
+        watts = moment if exact is None else exact
         use, share = uses.get(end), shares.get(end)
         evidence = "presence" if device.is_alive_only else POWER_ALONE if use is None else MEASURED
         ratio = 0.0 if device.is_alive_only else use
         last = end - device.delay
-        rows.append((f"{digest}{last:x}", last - step, last, watts, share, ratio, evidence, limits.get(end)))
+        apart = None if is_point or (moment is None and share is None) else spacing
+        beside = None if moment is None or exact is None else round(moment * 1000)
+        start = None if is_point and exact is None and (watts is not None or share is not None) else last - step
+        rows.append((f"{digest}{last:x}", start, last, watts, share, ratio, evidence, limits.get(end), apart, beside))
     return rows
+
+
+def _usual_distance(steps: _Steps) -> int:
+    """How far apart the steps with a figure usually are: the lower median."""
+    ends = sorted(end for end, value in steps.items() if value is not None)
+    distances = sorted(after - before for before, after in pairwise(ends))
+    return distances[(len(distances) - 1) // 2] if distances else 0
 
 
 @lru_cache(maxsize=1 << 16)
@@ -271,6 +323,13 @@ def _spacing(series: list[Series]) -> int | None:
     """The step of an answer without its question: the least time between two points of a series."""
     gaps = (_micros(after[0]) - _micros(before[0]) for one in series for before, after in pairwise(one.values))
     return min((gap for gap in gaps if gap > 0), default=None)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError as error:
+        raise SampleError("wrong_type", "values", _REMEDY) from error
 
 
 def _micros(seconds: float) -> int:

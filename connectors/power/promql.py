@@ -2,7 +2,8 @@
 
 A metric is asked for only if a rule here reads it. How exporters name devices, and on which scales, is known by the kinds that
 read their files (dcgm, neuron_exporters, tpu_monitoring); here are only names, and meters of whole machines. Each query asks for
-the mean of a step, or for the last reading of a counter in it. Sources of the names: docs/sources/prometheus.md.
+the mean of a step, or for the last reading of a counter in it; of watts of one moment also, once for a window, how many readings
+there are, from which follows how far apart they are. Sources of the names: docs/sources/prometheus.md.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from connectors.telemetry.samples import KeyFacts, SampleError
 
 POWER, COUNTER, LIMIT, USE, SHARE = "power", "counter", "limit", "use", "share"
 ALIVE, CORE, HARDWARE = "alive", "core", "hardware"
+_MEAN = "avg_over_time"
 _RANGE = "59999ms"  # of a step of 60 s: older servers count both ends of a range, and the first belongs to the step before
 
 
@@ -52,8 +54,9 @@ class Metric(NamedTuple):
 
     exporter: str
     observed: Callable[[Mapping[str, str], KeyFacts], Observed | None]
-    how: str = "avg_over_time"
+    how: str = _MEAN
     only: str = ""  # series that have a value beside
+    is_moment: bool = False  # a reading is of one moment, so how far apart readings are matters
 
 
 _NODE = OwnerLabels(
@@ -160,20 +163,28 @@ _NEURON = ("neuron_device_power_utilization_avg", "neuron_device_power_utilizati
            "aws_neuron_device_power_utilization_percent")  # fmt: skip
 CATALOGUE: dict[str, Metric] = {
     **{
-        name: Metric("dcgm", partial(_gpu, name), {"energy_mj": _LAST, "limit_mw": "max_over_time"}.get(figure, "avg_over_time"))
+        name: Metric(
+            "dcgm",
+            partial(_gpu, name),
+            {"energy_mj": _LAST, "limit_mw": "max_over_time"}.get(figure, _MEAN),
+            is_moment=figure == "power_w",
+        )
         for name, (figure, _) in dcgm.METRICS.items()
     },
     "neuron_hardware_info": Metric("neuron_monitor", _neuron_hardware, _LAST),
     "neuroncore_utilization_ratio": Metric("neuron_monitor", _neuron_core),
-    **{name: Metric("neuron_power", partial(_neuron, name)) for name in _NEURON},
+    # OpenTelemetry's are means of a minute
+    **{
+        name: Metric("neuron_power", partial(_neuron, name), is_moment=name.startswith("neuron_device_power")) for name in _NEURON
+    },
     **{name: Metric("tpu", partial(_tpu, name)) for name in (*_TPU_USES, *_TPU_LIVES)},
     **{name: Metric("tpu", partial(_tpu, "tpu_duty_cycle")) for name in _LIBTPU},
-    "ipmi_dcmi_power_consumption_watts": Metric("ipmi", _BMC),
+    "ipmi_dcmi_power_consumption_watts": Metric("ipmi", _BMC, is_moment=True),
     "redfish_chassis_power_average_consumed_watts": Metric("redfish", _BMC),
     # behind 0, which is the whole chassis, are parts of it
-    "idrac_power_control_consumed_watts": Metric("redfish", partial(_BMC, where={"id": "0"})),
-    "rPDU2OutletMeteredStatusPower": Metric("snmp", partial(_PDU, part=("rPDU2OutletMeteredStatusIndex",))),
-    "raritan_pdu_activepower_watt": Metric("pdu", partial(_PDU, part=("outletid",))),
+    "idrac_power_control_consumed_watts": Metric("redfish", partial(_BMC, where={"id": "0"}), is_moment=True),
+    "rPDU2OutletMeteredStatusPower": Metric("snmp", partial(_PDU, part=("rPDU2OutletMeteredStatusIndex",)), is_moment=True),
+    "raritan_pdu_activepower_watt": Metric("pdu", partial(_PDU, part=("outletid",)), is_moment=True),
     "kepler_node_platform_joules_total": Metric(
         "kepler", partial(_machine, meter="bmc", part=("mode",), figure=COUNTER), _LAST, _METERED_PLATFORM
     ),
@@ -191,13 +202,36 @@ def _question(name: str, metric: Metric) -> Question:
     return Question(metric.exporter, name, query, is_counter(name))
 
 
-QUESTIONS = tuple(_question(name, metric) for name, metric in CATALOGUE.items())
+QUESTIONS = (
+    *(_question(name, metric) for name, metric in CATALOGUE.items()),
+    *(
+        Question(metric.exporter, name, f"count_over_time({name}[WINDOW])", is_of_window=True)
+        for name, metric in CATALOGUE.items()
+        if metric.is_moment
+    ),
+)
 # our own questions, with any range and any selection, and a metric as it is, of which a step has its last reading
 _ASKED = re.compile(
     r"\s*(?:(?P<how>avg_over_time|last_over_time|max_over_time)\(\s*(?P<of>[a-zA-Z_:][\w:]*)\s*(?:\{[^{}]*\})?\s*\[[\dsmhd]+\]\s*\)"
     r"|(?P<plain>[a-zA-Z_:][\w:]*)\s*(?:\{[^{}]*\})?)\s*(?:and on \(instance\).*)?",
     re.ASCII,
 )
+
+_COUNTED = re.compile(r"\s*count_over_time\(\s*([a-zA-Z_:][\w:]*)\s*(?:\{[^{}]*\})?\s*\[\w+\]\s*\)\s*", re.ASCII)
+_LENGTH = re.compile(r"\[(\d+)(ms|s|m|h|d)\]")
+_MILLIS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+
+
+def counted_of(query: str) -> str | None:
+    """The metric whose readings a query counts; None where it counts none."""
+    match = _COUNTED.fullmatch(query)
+    return match[1] if match else None
+
+
+def is_of_whole_steps(query: str, step: float) -> bool:
+    """Whether the range of a query is as long as its step in seconds; a millisecond less is what our own queries have."""
+    match = _LENGTH.search(query)
+    return match is not None and 0 <= step * 1000 - int(match[1]) * _MILLIS[match[2]] <= 1
 
 
 def metric_of(query: str) -> str | None:

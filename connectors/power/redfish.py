@@ -65,7 +65,8 @@ def rows_of(row: Row) -> Iterator[Row]:
         raise SampleError("no_power_reading", str(answer.get("@odata.type") or answer.get("Id") or "")[:100] or None, _REMEDY)
 
 
-def _figures(answer: Row, depth: int = _DEPTH) -> Iterator[_Figure]:
+def _figures(answer: Row, depth: int = _DEPTH, member: str = "") -> Iterator[_Figure]:
+    """The figures of an answer, and of what it has inside; `member` is what a list calls the part that this is of."""
     name = str(answer.get("Id") or "")
     place = str(answer.get("@odata.id") or "")
     controls, environment, supply = (answer.get(one) for one in ("PowerControl", "PowerWatts", "InputPowerWatts"))
@@ -76,14 +77,17 @@ def _figures(answer: Row, depth: int = _DEPTH) -> Iterator[_Figure]:
         yield _Figure(place, True, "watts", environment.get("Reading"))
     elif isinstance(supply, dict):
         found = _SUPPLY.fullmatch(place)
-        yield _Figure(found["supply"] if found else str(answer.get("Name") or name), False, "watts", supply.get("Reading"))
+        source = found["supply"] if found else member or str(answer.get("Name") or name)
+        yield _Figure(source, False, "watts", supply.get("Reading"))
     elif "Reading" in answer:
         yield from _of_sensor(answer, name)
     for metric in _listed(answer, "MetricValues"):
         yield from _of_metric(metric, answer.get("Timestamp"))
-    inside = [part for name in ("PowerSupplies", "Metrics") if isinstance(part := answer.get(name), dict)]
-    for part in (*_listed(answer, "Members"), *inside) if depth else ():
-        yield from _figures(part, depth - 1)
+    # supplies without a name are several all the same, and add up
+    members = [(part, str(part.get("Id") or number)) for number, part in enumerate(_listed(answer, "Members"))]
+    inside = [(part, member) for name in ("PowerSupplies", "Metrics") if isinstance(part := answer.get(name), dict)]
+    for part, named in (*members, *inside) if depth else ():
+        yield from _figures(part, depth - 1, named)
 
 
 def _of_sensor(sensor: Row, name: str) -> Iterator[_Figure]:

@@ -63,6 +63,7 @@ class Question:
     metric: str
     query: str
     is_counter: bool = False  # asked from the first instant of a window on: what counts is what it grew by
+    is_of_window: bool = False  # asked once for a window, of which `WINDOW` in the query is the length
 
 
 @dataclass(frozen=True, slots=True)

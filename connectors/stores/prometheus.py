@@ -128,7 +128,7 @@ class PrometheusStore(Remote):
         while start < end:
             until = min(start + self._windows.get(exporter, self.place.longest), end)
             try:
-                lines = [self._line(question, start, until) for question in questions]
+                lines = [*self._lines(questions, start, until)]
             except _TooMuchError as error:
                 if until - start <= STEP:
                     raise error.error from error
@@ -137,9 +137,22 @@ class PrometheusStore(Remote):
             yield from lines
             start = until
 
+    def _lines(self, questions: Iterable[Question], start: int, until: int) -> Iterator[bytes]:
+        for question in questions:
+            try:
+                yield self._line(question, start, until)
+            except SourceUnreadableError as error:
+                # without the number of readings they are taken to be a step apart: no reason to land nothing
+                if not question.is_of_window or error.reason != "bad_query":
+                    raise
+
     def _line(self, question: Question, start: int, until: int) -> bytes:
         """A question with its answer as it came. A line end in it can only be between two words of JSON."""
         asked = {"query": question.query, "start": start if question.is_counter else start + STEP, "end": until, "step": STEP}
+        if question.is_of_window:
+            # as of a step: older servers count both ends of a range
+            query = question.query.replace("WINDOW", f"{(until - start) * 1000 - 1}ms")
+            asked |= {"query": query, "start": until, "step": until - start}
         body = self._get("query_range", asked)
         where = f"{self.uri}, {question.metric} of {datetime.fromtimestamp(start, UTC):%Y-%m-%dT%H:%MZ}"
         data = self._checked(body, where).data

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from connectors.errors import ExportContentError
-from connectors.power.promql import CATALOGUE, QUESTIONS, is_counter, metric_of
+from connectors.power.promql import CATALOGUE, QUESTIONS, counted_of, is_counter, metric_of
 from tests.connectors.kit import converted, write_bytes
 
 T0 = 1_775_001_600  # 2026-04-01T00:00:00Z
@@ -35,12 +35,16 @@ def asked(metric: str, *series: tuple[dict[str, str], Values], **more: Any) -> d
 def read(folder: Path, *documents: Any, key: str = "a.jsonl") -> list[dict[str, Any]]:
     """The rows of a file of these lines, without what is null or of no matter here."""
     table = pq.read_table(write(folder, *documents, key=key).parts[0].path)
-    left_out = {"document_hash", "line_number", "is_sampled", "is_idle_by_absence", "sample_start", "sample_end"}
+    left_out = {"document_hash", "line_number", "is_sampled", "is_idle_by_absence", "sample_start", "sample_end", "spacing_us"}
     return [
         {name: value for name, value in row.items() if value is not None and name not in left_out}
-        | {"minutes": tuple((row[name].timestamp() - T0) / 60 for name in ("sample_start", "sample_end"))}
+        | {"minutes": tuple(minute(row[name]) for name in ("sample_start", "sample_end"))}
         for row in table.to_pylist()
     ]
+
+
+def minute(at: Any) -> float | None:
+    return None if at is None else (at.timestamp() - T0) / 60
 
 
 def write(folder: Path, *documents: Any, key: str = "a.jsonl") -> Any:
@@ -53,8 +57,11 @@ def watts(rows: list[dict[str, Any]]) -> list[Any]:
     return [(row["minutes"], row.get("power_w")) for row in rows]
 
 
-@pytest.mark.parametrize("question", QUESTIONS, ids=lambda one: one.metric)
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda one: f"{one.metric}{' counted' * one.is_of_window}")
 def test_each_question_is_read_by_the_rule_of_its_metric(question: Any) -> None:
+    if question.is_of_window:
+        assert counted_of(question.query.replace("WINDOW", "59999ms")) == question.metric
+        return
     assert metric_of(question.query) == question.metric
     assert question.query.startswith("last_over_time" if is_counter(question.metric) else CATALOGUE[question.metric].how)
 
@@ -70,9 +77,54 @@ def test_a_gpus_counter_takes_the_place_of_the_mean_of_its_watts_and_a_gap_is_a_
         asked("DCGM_FI_DEV_GPU_UTIL", (gpu, [(1, 50), (2, "NaN")])),
     )
     assert watts(rows) == [((0, 1), 310.0), ((1, 2), 310.0), ((16, 17), 310.0), ((17, 18), 300.0)]
+    assert [row.get("moment_mw") for row in rows] == [300_000, 300_000, 300_000, None]  # what is beside a counter
     assert [row.get("utilisation_ratio") for row in rows] == [0.5, None, None, None]
     assert {(row["host_id"], row["device_index"], row["meter"], row["boundary"]) for row in rows} == {("i-1", 3, "dcgm", "chip")}
     assert [row["evidence"] for row in rows] == ["measured", "power", "power", "power"]
+
+
+def test_a_mean_of_readings_has_how_far_apart_they_are_by_their_number(tmp_path: Path) -> None:
+    """GPU 0 has two minutes and 8 readings, 15 s apart; GPU 1 was not counted: a step. A BMC's own mean has none."""
+    gpus = [HOST | {"gpu": str(number)} for number in range(4)]
+    power, joules = "DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION"
+    counted = {"start": T0 + 600, "step": 600, "query": f"count_over_time({power}[599999ms])"}
+    counts = asked(power, (gpus[0], [(10, 8)]), (gpus[2], [(10, 8)]), (gpus[3], [(10, "NaN")])) | counted
+    documents = (
+        counts,
+        asked(power, *((gpu, [(1, 300), (2, 310)]) for gpu in gpus)),
+        asked(joules, (gpus[2], [(0, 0), (1, 18_000_000)])),
+        asked("redfish_chassis_power_average_consumed_watts", ({"node": "n"}, [(1, 3000)])),
+    )
+    assert spacings(tmp_path / "a", *documents) == {
+        (0, 1): 15, (0, 2): 15, (1, 1): 60, (1, 2): 60, (2, 1): 15, (2, 2): 15, (3, 1): 60, (3, 2): 60, (None, 1): None,
+    }  # fmt: skip
+    # a reading without a function, or a mean of less than its step, is as far from the next as a step is long
+    for query in (power, f"avg_over_time({power}[30s])"):
+        saved = asked(power, (gpus[0], [(1, 300)])) | {"query": query}
+        assert spacings(tmp_path / query[:3], saved, counts) == {(0, 1): 60}
+    # counts of five minutes at each minute have each reading five times
+    minutes = counts | {"step": 60, "query": f"count_over_time({power}[5m])"}
+    assert [refusal.reason for refusal in write(tmp_path / "b", minutes).refusals] == ["other_query"]
+
+
+def test_readings_that_are_further_apart_than_steps_are_points(tmp_path: Path) -> None:
+    """A PDU is looked at every five minutes; a GPU each minute, and its gap is a gap."""
+    metric = "raritan_pdu_activepower_watt"
+    outlet = {"instance": "pdu-b", "outletid": "1"}
+    rows = read(tmp_path / "a", asked(metric, (outlet, [(2, 1500), (7, 1510), (12, 1490)])))
+    assert watts(rows) == [((None, 2), 1500.0), ((None, 7), 1510.0), ((None, 12), 1490.0)]
+    gpu = HOST | {"gpu": "0"}
+    rows = read(tmp_path / "b", asked("DCGM_FI_DEV_POWER_USAGE", (gpu, [(1, 300), (2, 300), (9, 300), (10, 300)])))
+    assert [at for at, _ in watts(rows)] == [(0, 1), (1, 2), (8, 9), (9, 10)]
+
+
+def spacings(folder: Path, *documents: Any) -> dict[tuple[int | None, float], float | None]:
+    """How many seconds lie between readings, by device and the minute that ends a step."""
+    rows = pq.read_table(write(folder, *documents).parts[0].path).to_pylist()
+    return {
+        (row["device_index"], (row["sample_end"].timestamp() - T0) / 60): None if (us := row["spacing_us"]) is None else us / 1e6
+        for row in rows
+    }
 
 
 def test_the_limit_of_a_step_is_beside_its_use(tmp_path: Path) -> None:
@@ -83,6 +135,14 @@ def test_the_limit_of_a_step_is_beside_its_use(tmp_path: Path) -> None:
         asked("DCGM_FI_DEV_GPU_UTIL", (gpu, [(1, 50)])),
     )
     assert [(row.get("power_limit_mw"), row.get("utilisation_ratio")) for row in rows] == [(400_000, 0.5), (700_000, None)]
+
+
+def test_a_counter_is_of_the_time_since_it_moved_and_after_ten_minutes_without_it_stands_still(tmp_path: Path) -> None:
+    """GPU 0 is looked at every second minute: 37,200 J are 310 W in both. GPU 1's counter is stuck."""
+    joules = "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION"
+    moved = (HOST | {"gpu": "0"}, [(at, at // 2 * 37_200_000) for at in range(5)])
+    rows = read(tmp_path, asked(joules, moved, (HOST | {"gpu": "1"}, [(at, 7) for at in range(11)])))
+    assert [row["power_w"] for row in rows] == [310.0] * 4 + [0.0] * 10
 
 
 def test_the_instances_of_a_gpu_repeat_its_watts_and_a_mark_for_no_value_is_none(tmp_path: Path) -> None:

@@ -84,6 +84,10 @@ def metric(place: str, value: str) -> dict[str, str]:
         (sensor("TotalEnergy", 2, ReadingType="EnergykWh", ReadingUnits="kW.h", PhysicalContext="Chassis"),
          [(None, None, 7_200_000.0, NOON)]),
         (SUBSYSTEM, [("Bay1", 937.4, None, NOON), ("Bay2", 900.0, None, NOON)]),
+        # without links, and one without any name: two supplies all the same
+        ({"PowerSupplies": {"Members": [{"Id": "A", "Metrics": {"InputPowerWatts": {"Reading": 9}}},
+                                        {"Metrics": {"InputPowerWatts": {"Reading": 9}}}]}, "@odata.type": "x"},
+         [("A", 9.0, None, NOON), ("1", 9.0, None, NOON)]),
         (supply("Bay1", None)["Metrics"], [("Bay1", None, None, NOON)]),  # unknown, and known to be
         (REPORT, [(None, 297.0, None, NOON), (None, 301.0, None, NOON + dt.timedelta(minutes=5))]),
         ({"MetricValues": [metric(f"{CHASSIS}/Power#/PowerControl/0/PowerConsumedWatts", "344")]}, [(None, 344.0, None, NOON)]),

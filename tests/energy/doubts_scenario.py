@@ -38,6 +38,11 @@ def other_units(line: Line) -> None:
     for name, watts in (("kilowatts", 3.2), ("megawatts", 6.2e6)):
         line.run(name, "AWS", (f"i-{name}", NODE, None, START, END))
         line.power("power_meters", minutes(f"i-{name}", None, watts), "pdu")
+    # a rack of two machines, one of which a run holds
+    for machine in ("held", "free"):
+        insert(line.connection, "shared_meters", meter="rack-kilowatts", machine=f"i-rack-{machine}")
+    line.run("behind-a-rack", "AWS", ("i-rack-held", NODE, None, START, END))
+    line.power("power_meters", minutes("rack-kilowatts", None, 5.2), "pdu")
     # held for the first half of the hour; in the second half no run held it and it drew nothing
     half = START + 30 * MINUTE
     line.run("switched-off", "AWS", ("i-switched-off", NODE, None, START, half))

@@ -65,6 +65,16 @@ def test_a_node_in_another_unit_is_unknown_and_the_unit_is_named(marts, name: st
     assert found[0]["remedy"].startswith(f"i-{name} draws 320.000 to 11166.000 W; they are about") and unit in found[0]["remedy"]
 
 
+def test_a_rack_draws_at_least_what_a_machine_behind_it_does_that_is_held(marts) -> None:
+    assert marts.energy("behind-a-rack")["energy_basis"] == "time_model"
+    found = doubts(marts, "rack-kilowatts")
+    assert (
+        len(found) == 60
+        and found[0]["remedy"].startswith("rack-kilowatts draws 320.000 to")
+        and "kilowatts" in found[0]["remedy"]
+    )
+
+
 def test_a_machine_that_no_run_holds_may_draw_nothing(marts) -> None:
     row = marts.energy("switched-off")
     assert row["chip_host_energy_kwh"] == D("1.6")

@@ -109,10 +109,43 @@ def test_a_server_that_answers_little_at_once_is_asked_in_smaller_windows(data: 
         store = open_store(f"prom+http://{server.address}", base=Path(), options=options())
         store.fetch(ObjectInfo("2026-04-02/dcgm.jsonl.zst", 0, "", dt.datetime.now(dt.UTC)), tmp_path / "day")
     lines = [json.loads(line) for line in pa.input_stream(tmp_path / "day", "zstd").read().splitlines()]
-    assert len(lines) > DAY / 400
-    points = [point for line in lines for point in line["answer"]["data"]["result"][0]["values"]]
+    means, counts = ([line for line in lines if line["query"].startswith(how)] for how in ("avg", "count"))
+    assert len(means) > DAY / 400
+    points = [point for line in means for point in line["answer"]["data"]["result"][0]["values"]]
     assert points == [[APRIL + 86_400 + 60 * at, "300"] for at in range(1, DAY + 1)]
-    assert {(line["query"], line["step"]) for line in lines} == {(f"avg_over_time({POWER}[59999ms])", 60)}
+    assert {(line["query"], line["step"]) for line in means} == {(f"avg_over_time({POWER}[59999ms])", 60)}
+    for mean, counted in zip(means, counts, strict=True):
+        window = mean["end"] - mean["start"] + 60
+        assert (counted["query"], counted["step"]) == (f"count_over_time({POWER}[{window * 1000 - 1}ms])", window)
+        assert counted["answer"]["data"]["result"][0]["values"] == [[mean["end"], str(window // 60)]]
+
+
+def test_a_server_that_counts_no_readings_is_landed_all_the_same(tmp_path: Path) -> None:
+    class Old(Server):
+        says = 200, WHOLE
+
+        def do_GET(self) -> None:
+            if "count_over_time" in self.path:
+                self.send_error(400)
+            else:
+                super().do_GET()
+
+    with serving(Old) as port:
+        assert organisation(tmp_path, f"prom+http://127.0.0.1:{port}", look_back_days=1).outcomes() == {"landed": 1}
+
+
+def test_the_spacing_of_scrapes_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A GPU is scraped each 20 s but for the last time of the day, another each minute."""
+    monkeypatch.setenv("TRAINLEDGER_NOW", "2026-04-02T01:00:00Z")
+    gpus = ((0, 20), (1, 60))
+    times = ((gpu, at) for gpu, every in gpus for at in range(APRIL + 5, APRIL + 86_390 - every, every))
+    lines = (f'{POWER}{{gpu="{gpu}",instance_id="i-1"}} 300 {at}' for gpu, at in times)
+    data = write_blocks(tmp_path / "server", (f"# TYPE {POWER} gauge", *lines)).parent
+    with prometheus(data) as server:
+        made = organisation(tmp_path / "line", f"prom+http://{server.address}", look_back_days=1)
+        assert made.outcomes() == {"landed": 1}
+    found = made.raw("select device_index, spacing_us, count(*) from raw.prometheus group by all order by all")
+    assert found == [(0, 20_000_000, DAY), (1, 60_000_000, DAY - 1)]
 
 
 def options(**more: Any) -> StoreOptions:
@@ -196,7 +229,7 @@ def test_an_answer_larger_than_may_come_is_asked_for_in_halves(tmp_path: Path, m
         def do_GET(self) -> None:
             query = parse_qs(urlsplit(self.path).query)
             minutes = (int(query["end"][0]) - int(query["start"][0])) // 60 + 1
-            if "query" in query:
+            if query.get("query", [""])[0].startswith("avg"):
                 asked.append(minutes)
             padding = {"padding": "x" * 200 * minutes}
             self.says = 200, json.dumps(ANSWER | padding).encode()
@@ -212,6 +245,7 @@ def test_an_answer_larger_than_may_come_is_asked_for_in_halves(tmp_path: Path, m
         sum(
             json.loads(line)["end"] - json.loads(line)["start"] + 60
             for line in pa.input_stream(tmp_path / "day", "zstd").read().splitlines()
+            if b"avg_over_time" in line
         )
         == 86_400
     )

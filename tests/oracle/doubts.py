@@ -99,18 +99,24 @@ class Judge:
         held = [window for window in self._runs.windows.get(host, ()) if window.start < last and window.end > first]
         return [window for window in held if window.end != STILL_HELD or month_of(window.start) == month]
 
-    def _of(self, host: str, month: date, family: str) -> list[tuple[Band, int | None]]:
-        named = [(window.accelerator_type, window.chips) for window in self._windows(host, month) if window.accelerator_type]
+    def _of(self, hosts: list[str], month: date, family: str) -> list[tuple[Band, int | None]]:
+        windows = [window for host in hosts for window in self._windows(host, month)]
+        named = [(window.accelerator_type, window.chips) for window in windows if window.accelerator_type]
         found = [(self._bands.get(name) or self._bands[_family(name)], chips) for name, chips in named]
         return found or [(self._bands[family], self._bands[family].chips[0])]
 
     def is_plausible(self, host: str, span: tuple[int, int], power: int, family: str, *, is_node: bool) -> bool:
         month = month_of(span[1] - 1)
-        ends = [band.node(chips) if is_node else band.chip for band, chips in self._of(host, month, family)]
         watts = Fraction(power, FULL)
-        is_held = any(window.start < span[1] and window.end > span[0] for window in self._windows(host, month))
-        least = min(low for low, _ in ends) if is_held else 0
-        return least <= watts <= max(high for _, high in ends) * len(self._meters.get(host, "1"))
+        # a meter of several machines feeds at the least one that is held
+        behind = self._meters.get(host, [host])
+        is_held = any(window.start < span[1] and window.end > span[0] for one in behind for window in self._windows(one, month))
+        of_one, of_all = (
+            [band.node(chips) if is_node else band.chip for band, chips in self._of(hosts, month, family)]
+            for hosts in (behind, [host])
+        )
+        least = min(low for low, _ in of_one) if is_held else 0
+        return least <= watts <= max(high for _, high in of_all) * len(behind)
 
     def has_all_rails(self, sample: Sample) -> bool:
         types = {window.accelerator_type for window in self._windows(sample.host_id, month_of(sample.end - 1))}

@@ -1,6 +1,7 @@
 """Answers of a server of metrics, in the lines that are landed: GPUs of DCGM and outlets of PDUs, by docs/sources/prometheus.md.
 
 Whole microwatts and microseconds. Each value is of the step before it; what a counter grew by takes the place of readings.
+Readings behind a mean, which are not counted here, are taken to be a step apart.
 """
 
 import json
@@ -13,7 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from .exports import modified_at
-from .meters import bounded
+from .meters import bounded, sampling_of, spread_at, spreads
 from .power import NodeReading
 from .samples import FULL, Sample
 
@@ -52,15 +53,17 @@ def read_metrics(
 
 def _devices(gpus: Mapping[tuple[str, int], Mapping[str, dict[int, Fraction]]]) -> Iterator[Sample]:
     for (host, number), metrics in gpus.items():
-        watts = dict(metrics.get("DCGM_FI_DEV_POWER_USAGE", {}))
+        means, grown = metrics.get("DCGM_FI_DEV_POWER_USAGE", {}), {}
         counted = sorted(metrics.get("DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", {}).items())
         for (before, least), (after, most) in pairwise(counted):
             if most >= least and after - before <= _SILENCE:
-                watts |= dict.fromkeys(range(after, before, -_STEP), (most - least) / 1000 / (after - before))
-        for at, power in watts.items():
+                grown |= dict.fromkeys(range(after, before, -_STEP), (most - least) / 1000 / (after - before))
+        spread = spreads((at * FULL, _micro(power)) for at, power in means.items() if at not in grown)
+        for at, power in (means | grown).items():
             times = (at - _STEP) * FULL, at * FULL
             mid = _micro(power)
-            low, high = bounded(mid, "prometheus", "dcgm")
+            sampling = (0, 0) if at in grown else sampling_of(_STEP * FULL, spread_at(spread, at * FULL))
+            low, high = bounded(mid, "prometheus", "dcgm", sampling)
             yield Sample(
                 host, None, number, *times, None, True, "", False, meter="dcgm", power=mid, power_low=low, power_high=high
             )
@@ -70,8 +73,12 @@ def _machines(outlets: Mapping[str, Mapping[str, dict[int, Fraction]]]) -> Itera
     """The outlets of a machine together, where each that the day knows has a figure."""
     for host, of_machine in outlets.items():
         known = {(name, (at - 1) // _DAY) for name, points in of_machine.items() for at in points}
+        sums: dict[int, int] = {}
         for at in sorted({at for points in of_machine.values() for at in points}):
             figures = [points[at] for points in of_machine.values() if at in points]
             if len(figures) == sum(day == (at - 1) // _DAY for _, day in known):
-                mid = sum(map(_micro, figures))
-                yield NodeReading(host, (at - _STEP) * FULL, at * FULL, mid, *bounded(mid, "prometheus", "pdu"), 1)
+                sums[at] = sum(map(_micro, figures))
+        spread = spreads((at * FULL, mid) for at, mid in sums.items())
+        for at, mid in sums.items():
+            low, high = bounded(mid, "prometheus", "pdu", sampling_of(_STEP * FULL, spread_at(spread, at * FULL)))
+            yield NodeReading(host, (at - _STEP) * FULL, at * FULL, mid, low, high, 1)

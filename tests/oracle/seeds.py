@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 _SEEDS = Path(__file__).resolve().parents[2] / "dbt" / "seeds"
@@ -133,12 +134,12 @@ def network_share(provider: str, level: str) -> Fraction:
 
 @cache
 def pue_of(provider: str, region: str, year: int) -> Fraction | None:
-    """The latest of the region, else of the fleet."""
-    for place in (region, "*"):
+    """The latest of the region, else of the fleet; where all are too old, the latest all the same."""
+    for oldest, place in product((OLDEST, year), (region, "*")):
         known = [
             (int(row["data_year"]), Fraction(row["pue_ratio"]))
             for row in _rows("pue")
-            if (row["provider_name"], row["region_id"]) == (provider, place) and 0 <= year - int(row["data_year"]) <= OLDEST
+            if (row["provider_name"], row["region_id"]) == (provider, place) and 0 <= year - int(row["data_year"]) <= oldest
         ]
         if known:
             return max(known)[1]

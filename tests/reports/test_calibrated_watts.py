@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.browser import open_page
 from tests.reports.kit import changed, record_of, rendered, values_of
 from tests.reports.published_fixture import TWO_RUNS, write_published
 from tests.reports.published_rows import PAYERS
@@ -43,6 +44,15 @@ def test_the_page_states_from_which_windows_watts_were_calibrated(published: Pat
     page = " ".join(report.html.read_text().split())
     for shown in ("Watts of a chip, calibrated from measured windows", WORDS, "hold the full power of the type"):
         assert shown in page
+
+
+@pytest.mark.slow
+def test_what_the_energy_rests_on_is_no_wider_than_a_page(published: Path, tmp_path: Path) -> None:
+    report = rendered(changed(published, WINDOWS, CALIBRATED), "2026Q2", tmp_path)
+    with open_page(viewport={"width": 1440, "height": 900}) as tab:
+        tab.goto(report.html.as_uri())
+        shown = tab.locator("#energy_by_basis .scroll")
+        assert shown.evaluate("shown => shown.scrollWidth - shown.clientWidth") <= 0
 
 
 def test_a_report_without_calibrated_watts_does_not_mention_them(published: Path, tmp_path: Path) -> None:

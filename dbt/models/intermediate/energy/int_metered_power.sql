@@ -16,7 +16,8 @@ readings as (
         *,
         coalesce(host_id, '|' || run_key, '') as host_key,
         coalesce(device_index, -1) as device_key,
-        case when is_moment then sample_to_us - 1 - (sample_to_us - 1) % 3600000000 end as hour_us
+        case when is_moment then sample_to_us - 1 - (sample_to_us - 1) % 3600000000 end as hour_us,
+        coalesce(spacing_us, sample_to_us - sample_from_us) as apart_us
     from {{ ref('int_power_readings') }}
     where {{ in_build_months() }}
 ),
@@ -72,8 +73,8 @@ readings_with_error as (
     left join {{ ref('sampling_errors') }} as sampling
         on
             readings.is_moment
-            and readings.sample_to_us - readings.sample_from_us > 1000000 * sampling.over_s
-            and coalesce(readings.sample_to_us - readings.sample_from_us <= 1000000 * sampling.to_s, true)
+            and readings.apart_us > 1000000 * sampling.over_s
+            and coalesce(readings.apart_us <= 1000000 * sampling.to_s, true)
 )
 
 select

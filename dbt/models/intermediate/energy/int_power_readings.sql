@@ -15,7 +15,7 @@
 ] %}
 {%- set stated = [
     'usage_month', 'boundary', 'meter', 'host_id', 'run_key', 'device_index', 'is_sampled', 'sample_from_us', 'sample_to_us',
-    'accelerator_type', 'sdk_version', 'is_measured', 'utilisation_ppm', 'power_uw', 'driver_ppm', 'is_moment',
+    'accelerator_type', 'sdk_version', 'is_measured', 'utilisation_ppm', 'power_uw', 'driver_ppm', 'is_moment', 'spacing_us',
 ] + doubts %}
 
 with months as (
@@ -34,9 +34,16 @@ delivered as (
         coalesce(accelerator_type, '') as kind, sdk_version, sample_from_us, sample_to_us,
         is_measured, utilisation_ppm, component, boundary, power_uw, driver_ppm, meter, is_sampled,
         case when boundary = 'chip' then device_index end as device_index,
+        {%- if model == 'stg_prometheus__samples' %}
+        spacing_us, is_moment,
+        {%- else %}
+        cast(null as bigint) as spacing_us,
         {{ 'is_moment' if model == 'stg_power_meters__readings' else 'sample_from_us is null and not is_sampled' }} as is_moment,
+        {%- endif %}
         {%- if model in counters %}
         is_stuck, moment_from_us, moment_uw, case when is_counter then '{{ counters[model] }}' else 'power_w' end as column_name
+        {%- elif model == 'stg_prometheus__samples' %}
+        is_stuck, sample_from_us as moment_from_us, moment_uw, 'power_w' as column_name
         {%- else %}
         false as is_stuck, cast(null as bigint) as moment_from_us, cast(null as bigint) as moment_uw, 'power_w' as column_name
         {%- endif %}
@@ -61,9 +68,15 @@ delivered_of_months as (
 
 -- a reading is of the machine that it names, else of what the run of its key holds
 holders as (
-    {%- for place in ["'host=' || bands.machine_name", "'run=' || bands.training_run_id"] %}
+    {%- for place in [
+        "'host=' || bands.machine_name", "'run=' || bands.training_run_id", "'shared=' || " ~ machine_name('shared_meters.meter')
+    ] %}
     select months.usage_month, {{ place }} as place, bands.*
     from {{ ref('int_holding_bands') }} as bands
+    {%- if loop.last %}
+    inner join {{ source('raw', 'shared_meters') }} as shared_meters
+        on bands.machine_name = {{ machine_name('shared_meters.machine') }}
+    {%- endif %}
     inner join months
         on
             bands.held_from_us < months.month_to_us
@@ -111,10 +124,11 @@ bands as (
         origins.{{ name }},
         {%- endfor %}
         {{ machine_name('origins.host') }} as machine,
-        coalesce(by_host.place, by_run.place) as place,
+        coalesce(by_host.place, by_run.place, by_meter.place) as place,
         coalesce(by_host.place_type, by_run.place_type, nullif(origins.kind, '')) as place_type
         {%- for bound in bounds %},
-        coalesce(by_host.{{ bound }}, by_run.{{ bound }}, by_type.{{ bound }}
+        coalesce(by_host.{{ bound }}, by_run.{{ bound }},
+        {%- if bound == 'node_least_uw' %} by_meter.node_least_uw,{% endif %} by_type.{{ bound }}
         {%- if bound == 'node_least_uw' %} * by_type.least_chips{% elif bound == 'node_most_uw' %} * by_type.most_chips{% endif %})
         {{- ' * coalesce(shared_meters.machine_count, 1)' if bound == 'node_most_uw' }} as {{ bound }}
         {%- endfor %}
@@ -125,6 +139,9 @@ bands as (
     left join bands_of_places as by_run
         on origins.usage_month = by_run.usage_month and by_run.place = 'run=' || run_keys.training_run_id
     left join shared_meters on {{ machine_name('origins.host') }} = shared_meters.machine
+    -- what feeds several machines feeds at least one that is held
+    left join bands_of_places as by_meter
+        on origins.usage_month = by_meter.usage_month and by_meter.place = 'shared=' || {{ machine_name('origins.host') }}
     left join types on origins.kind = types.accelerator_type
     inner join {{ ref('int_power_bands') }} as by_type
         on
@@ -219,6 +236,7 @@ usable as (
         case when is_doubted and is_moment_plausible then moment_from_us else sample_from_us end as sample_from_us,
         sample_to_us,
         is_moment or coalesce(is_doubted and is_moment_plausible, false) as is_moment,
+        spacing_us,
         nullif(kind, '') as accelerator_type,
         sdk_version,
         is_measured,
@@ -248,7 +266,13 @@ rails as (
         sample_from_us,
         sample_to_us,
         max(place_type) as place_type,
-        bool_or(is_moment) as is_moment,
+        -- of the one that counts: a mean of scrapes may be saved apart from the counter of the same step
+        coalesce(
+            max(case when is_moment then coalesce(power_uw, driver_ppm) end)
+            > max(case when not is_moment then coalesce(power_uw, driver_ppm) end),
+            bool_or(is_moment)
+        ) as is_moment,
+        max(spacing_us) as spacing_us,
         max(accelerator_type) as accelerator_type,
         max(sdk_version) as sdk_version,
         bool_or(is_measured) as is_measured,
@@ -294,6 +318,7 @@ summed_rails as (
         sample_from_us,
         sample_to_us,
         bool_or(is_moment) as is_moment,
+        max(spacing_us) as spacing_us,
         max(accelerator_type) as accelerator_type,
         max(sdk_version) as sdk_version,
         bool_or(is_measured) as is_measured,
@@ -321,8 +346,8 @@ summed_rails as (
 -- a chip draws what its rails draw together, known where each of them is; one that is also read as a whole the greater of both
 readings as (
     select
-        {{ place }}, host_key, device_key, is_sampled, sample_from_us, sample_to_us, is_moment, accelerator_type, sdk_version,
-        is_measured, utilisation_ppm, driver_ppm, is_stuck, is_below_band, moment_uw, band_least_uw, band_most_uw,
+        {{ place }}, host_key, device_key, is_sampled, sample_from_us, sample_to_us, is_moment, spacing_us, accelerator_type,
+        sdk_version, is_measured, utilisation_ppm, driver_ppm, is_stuck, is_below_band, moment_uw, band_least_uw, band_most_uw,
         cast(greatest(
             whole_uw, case when rails_uw between band_least_uw and band_most_uw then rails_uw end
         ) as bigint) as power_uw,
@@ -409,6 +434,7 @@ select
     covered.is_sampled,
     covered.sample_from_us is null as is_point,
     covered.is_moment,
+    covered.spacing_us,
     covered.covered_from_us as sample_from_us,
     covered.sample_to_us,
     covered.is_measured,

@@ -1,25 +1,47 @@
 {%- set columns = [
     'source_name', 'source_object', 'row_number', 'document_hash', 'run_key', 'host_id', 'device_index', 'device_count',
     'accelerator_type', 'region_id', 'sample_from_us', 'sample_to_us', 'is_measured', 'utilisation_ppm', 'component', 'boundary',
-    'power_uw', 'driver_ppm', 'meter', 'sdk_version', 'is_sampled', 'power_limit_mw',
+    'power_uw', 'driver_ppm', 'meter', 'sdk_version', 'is_sampled', 'power_limit_mw', 'spacing_us', 'is_moment',
+    'is_stuck', 'moment_uw',
 ] %}
 {%- set day -%}
 (sample_to_us - 1) - (sample_to_us - 1) % 86400000000
 {%- endset %}
 
 with delivered as (
-    {{ telemetry_samples('prometheus', has_power=true, also=['power_limit_mw']) | indent(4) }}
+    {{ telemetry_samples(
+        'prometheus', has_power=true, also=['power_limit_mw', 'spacing_us', 'moment_mw * cast(1000 as bigint) as beside_uw']
+    ) | indent(4) }}
+),
+
+-- a counter that does not move while watts are drawn beside it is stuck, and shows nothing
+counted as (
+    select *, coalesce(power_uw = 0 and beside_uw > 0, false) as is_stuck
+    from delivered
+),
+
+metered as (
+    select
+        *,
+        case when is_stuck then beside_uw else power_uw end as metered_uw,
+        case when not is_stuck then beside_uw end as moment_uw,
+        (sample_from_us is null or spacing_us is not null) and (is_stuck or beside_uw is null) as is_moment
+    from counted
 ),
 
 -- labels name a machine as an exporter's target is called; the configuration maps what bills and records do not know
 samples as (
     select
         {%- for name in columns %}
-        {{ 'coalesce(host_names.resource_id, delivered.host_id) as host_id' if name == 'host_id' else 'delivered.' ~ name }}
+        {%- if name == 'host_id' %}
+        coalesce(host_names.resource_id, metered.host_id) as host_id
+        {%- else %}
+        metered.{{ 'metered_uw as power_uw' if name == 'power_uw' else name }}
+        {%- endif %}
         {{- ',' if not loop.last }}
         {%- endfor %}
-    from delivered
-    left join {{ source('raw', 'host_names') }} as host_names on delivered.host_id = host_names.host_id
+    from metered
+    left join {{ source('raw', 'host_names') }} as host_names on metered.host_id = host_names.host_id
 ),
 
 parts as (
