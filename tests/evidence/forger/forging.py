@@ -144,8 +144,8 @@ def another_crate(folder: Path) -> None:
 
 def fewer_tables(folder: Path) -> None:
     """A table that no figure reads, taken out of the pack and of the list."""
-    (folder / "data" / "marts" / "fct_quarantine.parquet").unlink()
-    changed_json(folder / layout.ISSUE, lambda issue: issue["build"]["tables"].pop("fct_quarantine"))
+    (folder / "data" / "marts" / "fct_telemetry_matches.parquet").unlink()
+    changed_json(folder / layout.ISSUE, lambda issue: issue["build"]["tables"].pop("fct_telemetry_matches"))
     (folder / "load.sql").write_text(layout.load_sql(folder))
 
 
