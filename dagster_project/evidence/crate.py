@@ -24,8 +24,8 @@ TYPES = {
 LICENCE = "#licence"
 
 
-def write_crate(pack: Path, issue: Mapping[str, Any]) -> None:
-    """Describe every file that is there; called when all but the manifest are."""
+def crate_bytes(pack: Path, issue: Mapping[str, Any]) -> bytes:
+    """The description of every file that is there; asked when all but the manifest are."""
     names = [name for name in files_below(pack) if name not in (MANIFEST, SIGNATURE, FILE)]
     root = {
         "@id": "./",
@@ -45,7 +45,7 @@ def write_crate(pack: Path, issue: Mapping[str, Any]) -> None:
     files = [_file(pack, name) for name in names]
     context = [f"{SPECIFICATION}/context", {"sha256": "https://w3id.org/ro/terms/workflow-run#sha256"}]
     document = {"@context": context, "@graph": [descriptor, root, licence, preparer, approver, *files]}
-    (pack / FILE).write_bytes(canonical(document))
+    return canonical(document)
 
 
 def _file(pack: Path, name: str) -> dict[str, Any]:

@@ -17,9 +17,8 @@ from dagster_project.base import clock, durable, modes
 from dagster_project.base.code import code_version
 from dagster_project.base.failures import GateError, UsageError
 from dagster_project.election.winners import View
-from dagster_project.evidence import chain, pack, signing
-from dagster_project.evidence.crate import write_crate
-from dagster_project.evidence.layout import ISSUE, renderers
+from dagster_project.evidence import chain, crate, pack, signing
+from dagster_project.evidence.layout import FORM, GATES, ISSUE, README, renderers
 from dagster_project.evidence.manifest import MANIFEST, SIGNATURE, canonical, manifest_bytes, read_json, write_zip
 from dagster_project.publishing.reporting import policy_of, render_quarter
 from dagster_project.settings import Settings
@@ -132,19 +131,18 @@ def _write(
         started = opened.rows("select started_at from ops.builds")[0]["started_at"]
         named = pack.named_in(opened)
         pack.write_queries(folder, record, opened)
-        # the gates for people; data/ops/gate_results.parquet has the same
-        gates = opened.rows("select gate, passed, failing_rows, detail from ops.gate_results order by gate")
-        (folder / "gates.json").write_bytes(canonical(gates))
+        (folder / "gates.json").write_bytes(canonical(opened.rows(GATES)))
     asked, kept = {"as_of": view.as_of, "as_published": view.as_published}, {"name", "kind", "months", "book"}
     issue = {
         **asdict(act),
+        "form": FORM,
         "quarter": quarter,
         "status": record["status"],
         "status_note": note,
         "organisation": settings.organisation.name,
         "policy": record["policy"],
         "view": {name: at.isoformat() if at else None for name, at in asked.items()},
-        "build": {name: publication[name] for name in ("build_id", "fingerprint", "code_version", "units", "tables")}
+        "build": {name: publication[name] for name in ("build_id", "fingerprint", "code_version", "units", "tables", "absent")}
         | {"started_at": f"{started.isoformat()}Z"},
         "rules": asdict(settings.rules),
         "sources": [source.model_dump(mode="json", include=kept) for source in settings.sources],
@@ -153,8 +151,8 @@ def _write(
     (folder / ISSUE).write_bytes(canonical(issue))
     pack.write_validations(folder, named, home.landing, home.sources)
     pack.write_code(folder / "code", publication["code_version"], record["report_code_sha256"])
-    (folder / "README.md").write_text(pack.README.format(**issue))
-    write_crate(folder, issue)
+    (folder / "README.md").write_text(README.format(**issue))
+    (folder / crate.FILE).write_bytes(crate.crate_bytes(folder, issue))
     cited = {source.name for source in home.sources if source.facts.fact in MOST_RETAINED}
     return issue, sorted({content_hash for source, _, _, content_hash in named if source in cited})
 

@@ -18,6 +18,8 @@ ISSUE = "issue.json"
 REPORT = "report.json"
 FONTS = ("fontpkg-noto-sans", "justmytype-intl-rtl", "noto-cjk-sans-otc", "fonttools")
 RENDERERS = ("duckdb", "jinja2", "markupsafe", "typst", "xlsxwriter", *FONTS)  # whose version a rendering can depend on
+FORM = 2  # of a pack, in its issue.json: what is in it and how it is derived; packs before 0.9 have none
+GATES = "select gate, passed, failing_rows, detail from ops.gate_results order by gate"  # gates.json is for people
 SAFE = re.compile(r"[^A-Za-z0-9_.-]")
 
 
@@ -61,3 +63,33 @@ def renderers() -> dict[str, str]:
         with suppress(metadata.PackageNotFoundError):
             found[name] = metadata.version(name)
     return found
+
+
+README = """\
+# Evidence of report {report_id}
+
+{organisation}, {quarter}, {status}; issued {issued_at}, prepared by {prepared_by}, approved by {approver}.
+
+One command compares every file, works out every figure again and, where what renders is installed, the report byte for byte:
+
+    trainledger verify .           # or, for auditors, from its small wheel: trainledger-verify .
+
+Without our code: DuckDB alone, in this folder. `figure-*.sql` are the headline figures, the others the tables of the report.
+
+    duckdb -init load.sql -c ".read sql/figure-effective_cost.sql"
+
+or, with the Python package `duckdb`:
+
+    python -c "import duckdb; c = duckdb.connect(); c.execute(open('load.sql').read()); \\
+        print(c.sql(open('sql/figure-effective_cost.sql').read()))"
+
+| Path | What it is |
+|---|---|
+| `report/` | the report: report.json has every figure with its unit, method and SQL |
+| `data/` | published tables (`marts`, `ops`) and seeds as Parquet; `ops/dim_deliveries` has the hashes of what was read |
+| `load.sql`, `sql/`, `rows/` | the tables as views; a query per table and figure; their answers |
+| `gates.json`, `code/`, `issue.json` | gates of the build; versions; who issued what, of which build and configuration |
+| `validations/` | how each bill and carbon delivery was judged when it was landed |
+| `MANIFEST.json` | sha256 of every file; `MANIFEST.sig`, where it is there, is an Ed25519 signature of it by `public-key.pem` |
+| `ro-crate-metadata.json` | the same list as an RO-Crate |
+"""

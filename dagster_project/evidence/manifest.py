@@ -11,7 +11,9 @@ import json
 import shutil
 import stat
 import tempfile
+import unicodedata
 import zipfile
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
@@ -67,6 +69,8 @@ def manifest_differences(folder: Path) -> Iterator[str]:
     if canonical(manifest) != (folder / MANIFEST).read_bytes():
         yield f"{MANIFEST}: it is not written as manifests are"
     there = [name for name in files_below(folder) if name not in (MANIFEST, SIGNATURE)]
+    for name in sorted(name for name, count in Counter(map(folded, files)).items() if count > 1):
+        yield f"{name}: {MANIFEST} has two names that some file systems take for one"
     for name in sorted(set(there) - set(files)):
         yield f"{name}: it is not in {MANIFEST}"
     for name in sorted(set(files) - set(there)):
@@ -133,7 +137,7 @@ def _top_of(entries: list[zipfile.ZipInfo], archive: Path) -> str:
     is_ours = (
         0 < len(entries) <= MOST_FILES
         and len(tops) == 1
-        and len(set(names)) == len(names)
+        and len({folded(name) for name in names}) == len(names)
         and all(map(_is_inside, names))
         and all(entry.compress_type == zipfile.ZIP_STORED and not entry.flag_bits & 1 for entry in entries)
         and all(stat.S_ISREG(entry.external_attr >> 16) for entry in entries)
@@ -144,6 +148,11 @@ def _top_of(entries: list[zipfile.ZipInfo], archive: Path) -> str:
         remedy = "Nothing of it was unpacked. Get the pack again from who issued it."
         raise UsageError(what, where=str(archive), remedy=remedy)
     return tops.pop()
+
+
+def folded(name: str) -> str:
+    """What file systems that do not tell capitals, or forms of an accent, apart take a name for."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
 def _is_inside(name: str) -> bool:

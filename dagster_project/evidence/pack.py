@@ -123,33 +123,3 @@ def write_validations(pack: Path, named: Collection[Name], landing: Landing, sou
         target = pack / "validations" / generation.source / f"{safe_name(generation.partition)}.json"
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(landing.shelf.validation(generation, contents))
-
-
-README = """\
-# Evidence of report {report_id}
-
-{organisation}, {quarter}, {status}; issued {issued_at}, prepared by {prepared_by}, approved by {approver}.
-
-One command compares every file, works out every figure again and, where what renders is installed, the report byte for byte:
-
-    trainledger verify .           # or, for auditors, from its small wheel: trainledger-verify .
-
-Without our code: DuckDB alone, in this folder. `figure-*.sql` are the headline figures, the others the tables of the report.
-
-    duckdb -init load.sql -c ".read sql/figure-effective_cost.sql"
-
-or, with the Python package `duckdb`:
-
-    python -c "import duckdb; c = duckdb.connect(); c.execute(open('load.sql').read()); \\
-        print(c.sql(open('sql/figure-effective_cost.sql').read()))"
-
-| Path | What it is |
-|---|---|
-| `report/` | the report: report.json has every figure with its unit, method and SQL |
-| `data/` | published tables (`marts`, `ops`) and seeds as Parquet; `ops/dim_deliveries` has the hashes of what was read |
-| `load.sql`, `sql/`, `rows/` | the tables as views; a query per table and figure; their answers |
-| `gates.json`, `code/`, `issue.json` | gates of the build; versions; who issued what, of which build and configuration |
-| `validations/` | how each bill and carbon delivery was judged when it was landed |
-| `MANIFEST.json` | sha256 of every file; `MANIFEST.sig`, where it is there, is an Ed25519 signature of it by `public-key.pem` |
-| `ro-crate-metadata.json` | the same list as an RO-Crate |
-"""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dagster_project.base.failures import GateError
-from dagster_project.base.sql import CELL
+from dagster_project.publishing.attributed import GROUP, KINDS, unequal_cells
 from dagster_project.publishing.digest import literal, quoted
 from dagster_project.publishing.last import Last, condition_of, in_order
 from dagster_project.publishing.parts import Parts
@@ -22,12 +22,6 @@ if TYPE_CHECKING:
     import duckdb
 
     from dagster_project.publishing.digest import TableDigest
-
-SUMS = "cast(sum(billed_cost) as decimal(38, 12)), cast(sum(effective_cost) as decimal(38, 12))"
-KINDS = {
-    "fct_run_cell_costs": "training_run_id, attribution_rule, null as reason",
-    "fct_residual_costs": "null as training_run_id, null as attribution_rule, reason",
-}
 
 
 def write_files(
@@ -58,19 +52,9 @@ def _kept(last: Last | None, table: str, month: str, now: Mapping[str, Mapping[s
 
 def _require_sums(connection: duckdb.DuckDBPyConnection, file: Path, month: str) -> int:
     """The rows of a month's file, whose sums must be those of the marts, cell by cell."""
-    group = "cell, billing_currency, cost_component, training_run_id, attribution_rule, reason"
-    cells = " union all ".join(
-        f"select {CELL} as cell, billing_currency, cost_component, {kind}, {SUMS} from marts.{mart}"
-        f" where {condition_of(month)} group by all"
-        for mart, kind in KINDS.items()
-    )
-    parts = f"select substr(charge_group_id, 1, 12) as {group}, {SUMS} from read_parquet({literal(str(file))}) group by all"
-    found = connection.execute(
-        f"with cells as ({cells}), parts as ({parts}) from (from cells except all from parts)"
-        " union all from (from parts except all from cells) limit 1"
-    ).fetchone()
+    found = connection.execute(f"{unequal_cells(f'read_parquet({literal(str(file))})', condition_of(month))} limit 1").fetchone()
     if found:
-        place = ", ".join(f"{name} {value}" for name, value in zip(group.split(", ")[1:], found[1:], strict=False) if value)
+        place = ", ".join(f"{name} {value}" for name, value in zip(GROUP[1:], found[1:], strict=False) if value)
         raise GateError(f"the parts of the bill do not add up to the published costs of {month}", where=place)
     (rows,) = connection.execute(f"select count(*) from read_parquet({literal(str(file))})").fetchone() or (0,)
     return int(rows)

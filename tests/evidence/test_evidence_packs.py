@@ -14,6 +14,7 @@ import pytest
 
 from dagster_project.base.durable import sha256_of
 from dagster_project.base.failures import UsageError
+from dagster_project.evidence import crate
 from dagster_project.evidence.checking import Findings, verify_pack
 from dagster_project.evidence.manifest import MANIFEST, files_below, manifest_bytes, write_zip
 from reports.publication import open_folder
@@ -46,7 +47,8 @@ def flip(path: Path, place: int | None = None) -> None:
 
 
 def seal(pack: Path) -> None:
-    """What somebody would do who changes a pack and its manifest."""
+    """What somebody would do who changes a pack: its list of files and its manifest are made again."""
+    (pack / crate.FILE).write_bytes(crate.crate_bytes(pack, json.loads((pack / "issue.json").read_bytes())))
     (pack / MANIFEST).write_bytes(manifest_bytes(pack))
 
 

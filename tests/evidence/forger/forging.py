@@ -1,0 +1,163 @@
+"""Forgeries of an issued pack, each as a change of its folder; and the forger's tools, which make again all that follows.
+
+A forger has our code, so what can be worked out from the pack alone is worked out again after a change: report tables by their
+own SELECTs, documents, answers of queries, digests, lists, the manifest, the zip. What that cannot repair is what binds a pack.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from dagster_project.evidence import crate, layout, pack
+from dagster_project.evidence.manifest import MANIFEST, canonical, manifest_bytes
+from dagster_project.publishing.digest import literal, quoted, table_digest
+from reports.issue import Issue, Policy
+from reports.publication import copied_tables, open_folder
+from reports.quarterly import render
+from reports.statements import report_statements
+
+Forgery = Callable[[Path], None]
+
+
+def changed_json(file: Path, change: Callable[[Any], None]) -> None:
+    document = json.loads(file.read_bytes())
+    change(document)
+    file.write_bytes(canonical(document))
+
+
+def changed_table(folder: Path, table: str, *statements: str) -> None:
+    """Change the rows of a table of the pack by SQL, in which it is called `forged`."""
+    file = literal(str(folder / "data" / f"{table}.parquet"))
+    with duckdb.connect() as connection:
+        connection.execute(f"create table forged as from read_parquet({file})")
+        for statement in statements:
+            connection.execute(statement)
+        connection.execute(f"copy (from forged order by all) to {file} {pack.PARQUET}")
+
+
+def listed_again(folder: Path) -> None:
+    """The lists of files, made again."""
+    (folder / crate.FILE).write_bytes(crate.crate_bytes(folder, json.loads((folder / layout.ISSUE).read_bytes())))
+    (folder / MANIFEST).write_bytes(manifest_bytes(folder))
+
+
+def made_again(folder: Path, *, with_digests: bool = True) -> None:
+    """Everything that follows from the tables of data/: report tables, documents, queries and answers, digests, lists."""
+    _report_tables(folder / "data")
+    issued = json.loads((folder / layout.ISSUE).read_bytes())
+    again = folder.parent / "rendered again"
+    render(
+        folder / "data",
+        issued["quarter"],
+        again,
+        organisation=issued["organisation"],
+        status_note=issued["status_note"],
+        policy=Policy.of(issued["policy"]),
+        issue=Issue.of(issued),
+    )
+    for name in ("report", "sql", "rows"):
+        shutil.rmtree(folder / name)
+    (again / issued["quarter"]).rename(folder / "report")
+    shutil.rmtree(again)
+    with open_folder(folder / "data") as publication:
+        pack.write_queries(folder, json.loads((folder / "report" / layout.REPORT).read_bytes()), publication)
+        (folder / "gates.json").write_bytes(canonical(publication.rows(layout.GATES)))
+    if with_digests:
+        with copied_tables(folder / "data") as file, duckdb.connect(str(file), read_only=True) as connection:
+            tables = {name: table_digest(connection, "marts", name).digest for name in issued["build"]["tables"]}
+        changed_json(folder / layout.ISSUE, lambda issue: issue["build"].update(tables=tables))
+    (folder / "README.md").write_text(layout.README.format(**json.loads((folder / layout.ISSUE).read_bytes())))
+    listed_again(folder)
+
+
+def _report_tables(data: Path) -> None:
+    with copied_tables(data) as file, duckdb.connect(str(file)) as connection:
+        connection.execute("set TimeZone = 'UTC'")
+        from reports.publication import Publication
+
+        left = report_statements(Publication(connection))
+        while left:  # one may read another, which then comes first
+            for name in [name for name in left if not any(f'marts."{other}"' in left[name] for other in left if other != name)]:
+                connection.execute(f"create or replace table marts.{quoted(name)} as {left.pop(name)}")
+                target = literal(str(data / "marts" / f"{name}.parquet"))
+                connection.execute(f"copy (from marts.{quoted(name)} order by all) to {target} {pack.PARQUET}")
+
+
+def halved_emissions(folder: Path) -> None:
+    """All emissions of the marts, halved."""
+    for table in ("fct_training_run_emissions", "fct_run_cell_emissions", "fct_residual_emissions", "fct_reconciliation"):
+        with duckdb.connect() as connection:
+            file = literal(str(folder / "data" / "marts" / f"{table}.parquet"))
+            masses = [
+                name
+                for name, kind, *_ in connection.execute(f"describe from read_parquet({file})").fetchall()
+                if kind.startswith("DECIMAL") and (name.endswith("kgco2e") or name.endswith("_total"))
+            ]
+        which = " where measure like 'provider%'" if table == "fct_reconciliation" else ""
+        changed_table(
+            folder, f"marts/{table}", f"update forged set {', '.join(f'{name} = {name} / 2' for name in masses)}{which}"
+        )
+
+
+def another_answer(folder: Path) -> None:
+    changed_rows = literal(str(folder / "rows" / "figure-effective_cost.parquet"))
+    with duckdb.connect() as connection:
+        connection.execute(f"create table forged as from read_parquet({changed_rows})")
+        connection.execute("update forged set value = 1")
+        connection.execute(f"copy forged to {changed_rows} {pack.PARQUET}")
+
+
+def another_model(folder: Path) -> None:
+    (folder / "sql" / "model-rpt_coverage.sql").write_text("select 1\n;\n")
+
+
+def lost_attributions(folder: Path) -> None:
+    changed_table(folder, "marts/fct_charge_attributions", "delete from forged where rowid < 3")
+
+
+def no_gates(folder: Path) -> None:
+    (folder / "gates.json").write_bytes(canonical([]))
+
+
+def assured(folder: Path) -> None:
+    readme = folder / "README.md"
+    readme.write_text(readme.read_text() + "\nLimited assurance was given by an auditor.\n")
+
+
+def another_code(folder: Path) -> None:
+    changed_json(folder / "code" / "version.json", lambda version: version.update(code_version="0" * 64))
+
+
+def another_build(folder: Path) -> None:
+    changed_json(folder / layout.ISSUE, lambda issue: issue["build"].update(build_id="another"))
+
+
+def another_crate(folder: Path) -> None:
+    changed_json(folder / crate.FILE, lambda document: document["@graph"][1].update(description="Assured."))
+
+
+def fewer_tables(folder: Path) -> None:
+    """A table that no figure reads, taken out of the pack and of the list."""
+    (folder / "data" / "marts" / "fct_telemetry_matches.parquet").unlink()
+    changed_json(folder / layout.ISSUE, lambda issue: issue["build"]["tables"].pop("fct_telemetry_matches"))
+    (folder / "load.sql").write_text(layout.load_sql(folder))
+
+
+def dropped_row(folder: Path) -> None:
+    changed_table(folder, "marts/fct_training_run_costs", "delete from forged where rowid = 0")
+
+
+def another_file(folder: Path) -> None:
+    (folder / "report" / "assurance.pdf").write_bytes(b"%PDF-1.7")
+
+
+def no_page(folder: Path) -> None:
+    """The code that rendered is said to be another, and the paper is one line."""
+    changed_json(folder / "report" / layout.REPORT, lambda record: record.update(report_code_sha256="0" * 64))
+    (folder / "report" / "report.pdf").write_bytes(b"%PDF-1.7\nnothing\n%%EOF\n")

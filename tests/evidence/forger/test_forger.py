@@ -1,0 +1,62 @@
+"""Forgeries of an issued pack, plain and with all that follows made again: each is found and named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dagster_project.evidence.checking import verify_pack
+from dagster_project.evidence.manifest import folded
+from tests.evidence.forger import forging
+
+pytestmark = pytest.mark.slow
+# each with the file that is named once lists and manifest are made again
+FORGERIES = [
+    (forging.another_answer, "rows/figure-effective_cost.parquet"),
+    (forging.another_model, "sql/model-rpt_coverage.sql"),
+    (forging.lost_attributions, "data/marts/fct_charge_attributions.parquet"),
+    (forging.no_gates, "gates.json"),
+    (forging.assured, "README.md"),
+    (forging.another_code, "code/version.json"),
+    (forging.another_build, "data/ops/builds.parquet"),
+    (forging.fewer_tables, "issue.json"),
+    (forging.another_file, "report/assurance.pdf"),
+]
+
+
+@pytest.mark.parametrize("number", range(len(FORGERIES)))
+def test_a_forgery_and_one_more_are_found_when_lists_and_manifest_are_made_again(copied_pack: Path, number: int) -> None:
+    """Alone in the plain form its bytes are not those of the manifest; made again it is named by what it does not follow from."""
+    forge, name = FORGERIES[number]
+    other, other_name = FORGERIES[number - 1]
+    forge(copied_pack)
+    assert verify_pack(copied_pack).exit_code == 1
+    forging.listed_again(copied_pack)
+    assert {text.partition(":")[0] for text in verify_pack(copied_pack).differences} == {name}
+    other(copied_pack)
+    forging.listed_again(copied_pack)
+    assert {text.partition(":")[0] for text in verify_pack(copied_pack).differences} == {name, other_name}
+
+
+def test_a_list_that_describes_the_pack_otherwise_is_found(copied_pack: Path) -> None:
+    forging.another_crate(copied_pack)
+    (copied_pack / forging.MANIFEST).write_bytes(forging.manifest_bytes(copied_pack))
+    assert [text.partition(":")[0] for text in verify_pack(copied_pack).differences] == ["ro-crate-metadata.json"]
+
+
+@pytest.mark.parametrize("forge", [forging.halved_emissions, forging.dropped_row])
+def test_tables_of_which_all_that_follows_was_made_again_are_not_those_that_were_issued(
+    copied_pack: Path, forge: forging.Forgery
+) -> None:
+    forge(copied_pack)
+    forging.made_again(copied_pack, with_digests=False)
+    found = verify_pack(copied_pack)
+    assert found.exit_code == 1 and all(
+        "its rows are not those whose digest issue.json has" in text for text in found.differences
+    )
+
+
+def test_names_that_some_file_systems_take_for_one_are_refused() -> None:
+    assert folded("Issue.json") == folded("issue.JSON") and folded("e\u0301") == folded("\u00c9")
+    assert folded("issue.json") != folded("issues.json")
