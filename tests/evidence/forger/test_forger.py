@@ -7,10 +7,14 @@ from pathlib import Path
 import pytest
 
 from dagster_project.evidence.checking import verify_pack
+from dagster_project.evidence.derived import published_tables
 from dagster_project.evidence.manifest import folded
+from dagster_project.publishing import tables
+from dagster_project.warehouse import modelling
 from tests.evidence.forger import forging
 
 pytestmark = pytest.mark.slow
+ROOT = Path(__file__).resolve().parents[3]
 # each with the file that is named once lists and manifest are made again
 FORGERIES = [
     (forging.another_answer, "rows/figure-effective_cost.parquet"),
@@ -60,3 +64,8 @@ def test_tables_of_which_all_that_follows_was_made_again_are_not_those_that_were
 def test_names_that_some_file_systems_take_for_one_are_refused() -> None:
     assert folded("Issue.json") == folded("issue.JSON") and folded("e\u0301") == folded("\u00c9")
     assert folded("issue.json") != folded("issues.json")
+
+
+def test_every_published_table_is_asked_of_a_pack() -> None:
+    project = modelling.project(ROOT)
+    assert published_tables() == {table.name for table in tables.published_tables(project)}
