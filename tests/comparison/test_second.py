@@ -18,17 +18,17 @@ from tests.nightly import IS_NIGHTLY, seed
 
 pytestmark = pytest.mark.slow
 AT_LEAST = 10_000 if IS_NIGHTLY else 400
+MOST = 500  # publications, if some verdict is rarely drawn
 SHOWN = 10
 
 
 def test_the_models_and_a_second_implementation_agree_about_every_drawn_verdict(template: Path) -> None:
     models, compared, number = Models(template, GIVEN, WANTED), Counter[str](), seed()
-    while compared.total() < AT_LEAST:
+    decided = {"trainium: decided", "tpu: decided", "equivalent: decided"}
+    undecided = {f"undecided: {reason}" for reason in ("power", "sample", "heterogeneous", "skewed", "residual_share")}
+    every = decided | undecided | {f"{verdict}: {reason}" for reason, verdict in REASONS.items()}
+    while compared.total() < AT_LEAST or (IS_NIGHTLY and number < seed() + MOST and not every <= compared.keys()):
         verdicts, found = differences(models, template, Drawn(number))
         assert not found, f"publication {number}: {len(found)} differ\n" + "\n".join(found[:SHOWN])
         compared, number = compared + verdicts, number + 1
-    if IS_NIGHTLY:
-        decided = {"trainium: decided", "tpu: decided", "equivalent: decided"}
-        undecided = {f"undecided: {reason}" for reason in ("power", "sample", "heterogeneous", "skewed", "residual_share")}
-        of_pairs = {f"{verdict}: {reason}" for reason, verdict in REASONS.items()}
-        assert decided | undecided | of_pairs <= compared.keys()
+    assert every <= compared.keys() or not IS_NIGHTLY
