@@ -91,6 +91,7 @@ class _Runner:
         self.above: dict[str, set[str]] = {}  # of each model all models and seeds that it is made of
         self.broken: dict[str, str] = {}  # models that were not built, and why
         self.failed: list[tuple[str, set[str]]] = []  # tests that stop the build, and the models they read
+        self.filled: dict[str, bool] = {}  # whether a model has rows
         self.moved: list[State] = []  # beside which nothing is written: they go with the next table
         self.passed: list[State] = []
 
@@ -159,10 +160,23 @@ class _Runner:
         months: list[str] | None = None  # all of them
         if is_same and statement.kind == BY_MONTH:
             months = sorted({*self.build.months, *(self.build.turned if statement.shows_status else ())})
-        if months == [] and before:  # nothing of it is written
+        # nothing of it is written, or there is nothing to write
+        if months is not None and before and (not months or (not self.build.is_forced and self._stays_empty(statement, before))):
             self._keep(replace(before, inputs=inputs))
             return "unchanged", None
         return self._write(statement, inputs, before, months)
+
+    def _stays_empty(self, statement: Statement, before: State) -> bool:
+        """Whether a table had no rows and gets none. Example: of an organisation without telemetry there is no use of a chip."""
+        if not statement.empty_without or any(rows for rows, *_ in json.loads(before.sums or "")["parts"].values()):
+            return False
+        return not any(map(self._has_rows, statement.empty_without))
+
+    def _has_rows(self, relation: str) -> bool:
+        """Whether a model that is behind us in the order has a row, asked once."""
+        if relation not in self.filled:
+            self.filled[relation] = bool(self.connection.execute(f"select 1 from {relation} limit 1").fetchall())
+        return self.filled[relation]
 
     def _view(self, statement: Statement, inputs: str) -> str:
         """A view is as new as what it reads. It is created again where a statement below it changed: columns may have."""

@@ -46,6 +46,7 @@ class Statement:
     columns: tuple[tuple[str, str, str], ...] = ()  # of a contract, or of a seed: name, type, constraint
     also_replaced: str | None = None  # by month: rows of several months, replaced by every build that has a month
     shows_status: bool = False  # by month: also built again for months of which only the status is new
+    empty_without: tuple[str, ...] = ()  # by month: relations of which one must have a row, or it has none
     blocks: bool = True  # a test: whether its rows stop the build
     is_report: bool = False  # a report model, or a table that report models have in common
 
@@ -135,16 +136,19 @@ def _statement(node: Mapping[str, Any], text: str) -> Statement:
         columns, text = _seed(node)
     else:
         columns = _contract(node) if (config.get("contract") or {}).get("enforced") and config["materialized"] != VIEW else ()
+    reads = tuple(sorted({f"{schema or raw}.{table or own}" for schema, table, raw, own in RELATION.findall(text)}))
+    read_by_name = {read.partition(".")[2]: read for read in reads}
     return Statement(
         node["unique_id"],
         node["name"] if kind == TEST else node["alias"],
         kind if kind in (TEST, SEED) else config["materialized"],
         node["schema"],
         text,
-        tuple(sorted({f"{schema or raw}.{table or own}" for schema, table, raw, own in RELATION.findall(text)})),
+        reads,
         columns,
         meta.get("also_replaced"),
         meta.get("rebuilt_for") == "status",
+        tuple(read_by_name[name] for name in meta.get("empty_without", ())),
         kind != TEST or gates.is_blocking(node),
         kind == "model" and node["path"].startswith(REPORTS),
     )

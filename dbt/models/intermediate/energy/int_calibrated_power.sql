@@ -1,4 +1,4 @@
-{{ config(materialized='by_month') }}
+{{ config(materialized='by_month', meta={'empty_without': ['int_power_calibrations']}) }}
 {%- set million = 'cast(1000000 as decimal(38, 0))' %}
 
 with run_software as (

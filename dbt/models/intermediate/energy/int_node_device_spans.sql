@@ -1,4 +1,4 @@
-{{ config(materialized='by_month') }}
+{{ config(materialized='by_month', meta={'empty_without': ['int_node_samples']}) }}
 {%- set device = 'usage_month, resource_id, device_id' %}
 {%- set piece = device ~ ', host_key, span_from_us, is_own_view' %}
 {#- several samples may be alike after they are cut -#}

@@ -1,4 +1,5 @@
-{{ config(materialized='by_month') }}
+{%- set rows_of = ['int_metered_power', 'int_scheduler_readings', 'int_shared_meter_readings'] %}
+{{ config(materialized='by_month', meta={'empty_without': rows_of}) }}
 {%- set node = 'usage_month, resource_id' %}
 {%- set reading -%}
     readings.usage_month, readings.meter, readings.host_id, readings.run_key, readings.sample_from_us, readings.sample_to_us

@@ -4,7 +4,7 @@
         samples.sample_from_us, samples.sample_to_us, samples.utilisation_ppm, samples.is_filled,
         samples.power_uw, samples.power_low_uw, samples.power_high_uw, samples.driver_ppm, samples.driver_low_ppm, samples.driver_high_ppm
 {%- endset %}
-{{ config(materialized='by_month') }}
+{{ config(materialized='by_month', meta={'empty_without': ['int_telemetry_samples']}) }}
 
 -- a name counts as a run's in the months in which that run was there
 with keys_of_month as (

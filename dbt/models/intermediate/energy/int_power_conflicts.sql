@@ -1,4 +1,5 @@
-{{ config(materialized='by_month') }}
+{%- set rows_of = ['int_partial_meters', 'int_power_readings', 'int_telemetry_samples'] %}
+{{ config(materialized='by_month', meta={'empty_without': rows_of}) }}
 {%- set hour_us = 3600000000 %}
 {%- set month = 'substr(cast(usage_month as string), 1, 7)' %}
 

@@ -1,8 +1,8 @@
-{{ config(materialized='by_month') }}
 {%- set models = [
     'stg_xprof__samples', 'stg_neuron_power__samples', 'stg_gpu_monitoring__samples', 'stg_power_meters__readings',
     'stg_prometheus__samples', 'stg_wandb__samples',
 ] %}
+{{ config(materialized='by_month', meta={'empty_without': models}) }}
 {#- of kinds that have counters of energy, the column that is one -#}
 {%- set counters = {'stg_gpu_monitoring__samples': 'energy_mj', 'stg_power_meters__readings': 'counter_j'} %}
 {%- set hour_us = 3600000000 %}

@@ -1,4 +1,4 @@
-{{ config(materialized='by_month') }}
+{{ config(materialized='by_month', meta={'empty_without': ['int_power_readings']}) }}
 {%- set hour_us = 3600000000 %}
 {%- set device = 'usage_month, source_kind, meter, host, device_index, hour_us' %}
 {%- set in_order = "from_us, to_us, power_uw, coalesce(run_key, '')" %}

@@ -1,4 +1,4 @@
-{{ config(materialized='by_month') }}
+{{ config(materialized='by_month', meta={'empty_without': ['int_metered_power']}) }}
 {%- set reading = 'usage_month, meter, read_by, sample_from_us, sample_to_us' %}
 {%- set machine = reading ~ ', machine_name' %}
 {#- watts of a host, of a chip that a run holds, and of one that none does -#}

@@ -1,4 +1,3 @@
-{{ config(materialized='by_month') }}
 {%- set interval = 'usage_month, host, run_key, sample_from_us, sample_to_us' %}
 {%- set stated = [
     'source_name', 'host_id', 'run_key', 'accelerator_type', 'device_count', 'region_id', 'device_index', 'is_measured',
@@ -8,6 +7,8 @@
     'stg_xprof__samples', 'stg_neuron_power__samples', 'stg_gpu_monitoring__samples', 'stg_power_meters__readings',
     'stg_prometheus__samples', 'stg_wandb__samples',
 ] %}
+{%- set other_models = ['stg_neuron_monitor__samples', 'stg_tpu_monitoring__samples'] %}
+{{ config(materialized='by_month', meta={'empty_without': power_models + other_models}) }}
 
 -- a name counts as a run's in the months in which that run was there
 with keys_of_month as (

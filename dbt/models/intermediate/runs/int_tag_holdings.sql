@@ -1,4 +1,4 @@
-{{ config(materialized='by_month') }}
+{{ config(materialized='by_month', meta={'empty_without': ['int_line_attributions']}) }}
 {%- set holding = 'usage_month, training_run_id, resource_id, region_id, accelerator_type, is_machine, unit_chips' %}
 
 with held as (
