@@ -59,6 +59,7 @@ class TableSpec:
     method: str
     empty: str = "No rows."
     is_dropped_when_empty: bool = False  # where there is no question to answer: costs of one currency need no conversion
+    model: str = ""  # whose rows it has: a view of schema pages, or a published table that is printed as it is
     page_rows: int = 40  # more rows are in the data file alone; the page counts them
     is_ranked: bool = False  # the largest first: of a long table the first ten stand in the text, all in an appendix
     is_data_only: bool = False  # in the data files and never on a page: what has only names unknown outside

@@ -46,8 +46,6 @@ ENDINGS = {
     "code": "_id _code _key _type _types _version _versions _zone _object currency regions kind partition gate field fingerprint",
 }
 
-ADDED = frozenset({"money", "mass", "energy", "hours"})  # kinds of which the parts add up
-
 
 def kind_of(key: str) -> str:
     """A measure's name ends in its unit, so the name shows the kind: effective_cost is money, region_id a code."""
@@ -97,7 +95,7 @@ def declared_spec(id: str, entry: Mapping[str, Any]) -> TableSpec:
 
 def query(publication: Publication, id: str, arguments: Mapping[str, object]) -> str:
     """The SELECT of a declared table for some arguments: `$name` in its declaration is one, a list is any of its values."""
-    statement, entry = publication.pages[id]
+    _, statement, entry = publication.pages[id]
     spec = declared_spec(id, entry)
     if "quarter" in arguments:
         own = f"select date '{arguments['start']}' as quarter_start"
@@ -131,8 +129,8 @@ def rows(
 
     None where the publication has not what the page reads; `is_needed`: PublicationError.
     """
-    statement, _ = publication.pages.get(id, ("", {}))
-    missing = publication.missing(statement) if statement else f"the published file has no page {id}"
+    page = publication.pages.get(id)
+    missing = publication.missing(page.statement) if page else f"the published file has no page {id}"
     if missing and is_needed:
         raise PublicationError(f"This cannot be answered: {missing}. `trainledger refresh` publishes what this version reads.")
     sql = "" if missing else changed(query(publication, id, arguments))
@@ -141,7 +139,7 @@ def rows(
 
 def is_there(publication: Publication, id: str) -> bool:
     """Whether the publication has a declared page and what it reads."""
-    return id in publication.pages and not publication.missing(publication.pages[id][0])
+    return id in publication.pages and not publication.missing(publication.pages[id].statement)
 
 
 def _asked(mark: re.Match[str], arguments: Mapping[str, object]) -> str:
@@ -187,8 +185,9 @@ def answer(
     """
     if asked not in publication.pages:
         return Table(TableSpec(asked, asked, "", (), method=""), absent="not part of this publication", quarter=span.name)
-    spec = words(declared_spec(asked, publication.pages[asked][1])).of(span)
-    spec = replace(spec, sql=changed(query(publication, asked, span.arguments)))
+    page = publication.pages[asked]
+    spec = words(declared_spec(asked, page.declared)).of(span)
+    spec = replace(spec, model=page.model, sql=changed(query(publication, asked, span.arguments)))
     if publication.missing(spec.sql):
         return Table(spec, absent="not part of this publication", quarter=span.name)
     return Table(spec, tuple(publication.rows(spec.sql)), quarter=span.name)

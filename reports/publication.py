@@ -11,13 +11,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 
 from reports import door
 from reports.door import Door, Row, rows_of
 from reports.errors import PublicationError
+
+
+class Page(NamedTuple):
+    """What prints a table of reports: the model, its SELECT, and how it declares the table."""
+
+    model: str
+    statement: str
+    declared: dict[str, Any]
 
 
 class Publication:
@@ -30,11 +38,14 @@ class Publication:
         self.tables = {table for (table,) in connection.execute(named).fetchall()}
 
     @cached_property
-    def pages(self) -> dict[str, tuple[str, dict[str, Any]]]:
-        """By id each table of reports that the file can answer: the SELECT of its page, and how the page declares it."""
-        rows = self.rows_if_there("select statement, printed from ops.report_pages order by model")
-        printed = ((row["statement"], json.loads(row["printed"])) for row in rows)
-        return {id: (statement, declared) for statement, tables in printed for id, declared in tables.items()}
+    def pages(self) -> dict[str, Page]:
+        """By id each table of reports that the file can answer."""
+        rows = self.rows_if_there("select model, statement, printed from ops.report_pages order by model")
+        return {
+            id: Page(row["model"], row["statement"], declared)
+            for row in rows
+            for id, declared in json.loads(row["printed"]).items()
+        }
 
     def missing(self, sql: str) -> str:
         """The tables that a query names and this file does not have, as words: the published file has no marts.a, no ops.b."""

@@ -82,6 +82,7 @@ def table_record(table: Table) -> dict[str, object]:
         "code": table.code,
         "title": table.spec.title,
         "method": table.spec.method,
+        "model": table.spec.model,
         "sql": table.spec.sql,
         "key": list(table.spec.row_key),
     }
@@ -94,7 +95,7 @@ def figure_record(figure: Figure) -> dict[str, object]:
     """A headline figure for report.json; a text that does not apply is null. `<id>/prior` and so on name its other numbers."""
     known = dict(zip(("value", "low", "high"), map(plain, figure.known), strict=True)) if figure.known else None
     texts = {field.name: plain(getattr(figure, field.name)) or None for field in fields(figure)}
-    return {**texts, "unit": figure.unit, "known": known}
+    return {**texts, "model": "headlines", "unit": figure.unit, "known": known}
 
 
 def sentence_record(sentence: Sentence) -> dict[str, object]:
