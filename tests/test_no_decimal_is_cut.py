@@ -14,7 +14,7 @@ import duckdb
 import pytest
 
 from dagster_project.base.dbt_project import project_folder
-from dagster_project.warehouse import modelling
+from dagster_project.warehouse import modelling, statements
 from tests.decimals import Tables, cut_figures, misplaced_columns
 from tests.energy import raw_tables
 
@@ -65,7 +65,9 @@ def test_no_model_and_no_test_gives_decimals_away_on_spark(tmp_path: Path) -> No
         node = nodes[unique_id]
         if node["resource_type"] == "seed":
             columns = columns_of_seed(node)
-        elif text := texts.get(unique_id):
+        elif (text := texts.get(unique_id)) and not node["path"].startswith(
+            statements.PAGES
+        ):  # no engine but DuckDB is asked them
             found, columns = cut_figures(text, tables)
             if not is_of_reports(node):
                 cut += [f"{node['name']}: {words}" for words in found]

@@ -186,9 +186,9 @@ def _write(
         write_run_aliases(connection, catalog)
         write_contract(connection)
         write_statements(connection, statements)
-        write_pages(connection, pages)
         if not (last and last.is_intact):  # else the copied file has them
             write_views(connection, tables, statements)
+            write_pages(connection, pages)
             write_page_views(connection, pages)
         files = write_files(connection, parquet_only, digests, parts)
         files |= write_view_files(connection, tables, digests, statements, parts)

@@ -29,6 +29,7 @@ from reports.runs.advice import WORDS
 
 MOST_MONTHS = 36  # newest; older ones are for `trainledger sql`
 MOST_RUNS = 200  # of those that ended in a month, by cost; `trainledger run` has every one
+NO_BUILD = {"build_id": "unknown", "finished_at": None}  # of a file without pages
 UNDATED = "undated"  # runs that have no month
 HERE = Path(__file__).parent
 CODE = ("page.py", "months.py", "../runs/account.py", "../runs/advice.py", "../runs/words.yml")  # and their pages
@@ -143,9 +144,8 @@ def _filled(value: Any) -> Any:
 
 
 def _index(publication: Publication, listed: list[dict[str, Any]], missing: str) -> str:
-    [build] = pages.rows(publication, "ledger_build", {})
     data = {
-        "build": build,
+        "build": next(iter(pages.rows(publication, "ledger_build", {})), NO_BUILD),
         "months": listed,
         "most_runs": MOST_RUNS,
         "missing": missing,

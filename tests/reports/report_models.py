@@ -95,6 +95,7 @@ def report_models() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.sql"))
 
 
+@cache
 def pages() -> list[Page]:
     """Every page, and every published table of which rows are printed as they are."""
     found = []
