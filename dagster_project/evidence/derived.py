@@ -48,10 +48,11 @@ def differences(folder: Path, issued: Mapping[str, Any], connection: duckdb.Duck
 def _of_tables(issued: Mapping[str, Any], connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
     """Whether data/ has the published tables, whole: those that have a digest by it, all others by their SELECT."""
     stated: Mapping[str, str] = issued["build"]["tables"]
-    there = {
-        name for (name,) in connection.execute("select table_name from duckdb_tables() where schema_name = 'marts'").fetchall()
-    }
-    views = {name for (name,) in connection.execute("select model from ops.report_statements").fetchall()}
+    there = _names(connection, "select table_name from duckdb_tables() where schema_name = 'marts'")
+    views = _names(connection, "select model from ops.report_statements")
+    absent = {*issued["build"]["absent"]}  # report tables that the publication went without
+    for name in sorted(published_tables() - stated.keys() - views - absent - {ATTRIBUTIONS}):
+        yield f"{ISSUE}: a publication has the table {name}, and the pack does not have it"
     for name in sorted(there - stated.keys() - views - {ATTRIBUTIONS}):
         yield f"data/marts/{name}.parquet: {ISSUE} has no digest of it, and no SELECT gives it"
     for name in sorted((stated.keys() | views | {ATTRIBUTIONS}) - there):

@@ -30,7 +30,8 @@ def published(file: Path) -> Iterator[Publication]:
 @pytest.mark.parametrize("table", ["rpt_trainium_vs_tpu", "rpt_comparison_pairs"])
 def test_a_statement_asked_about_a_published_window_gives_the_rows_of_that_window(published: Publication, table: str) -> None:
     window = Window(date(2026, 7, 1), date(2026, 10, 1))
-    sql = window.fill(f"select * from marts.{table} where window_start = $start and window_end = $end order by all")
+    dates = f"window_start = date '{window.start}' and window_end = date '{window.end}'"
+    sql = f"select * from marts.{table} where {dates} order by all"
     rows = published.rows(standing_alone(sql, report_statements(published), window))
     assert rows == published.rows(sql) != []
 
