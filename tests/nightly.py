@@ -92,6 +92,7 @@ PARTS = {
             "tests/deploy/test_aws_permissions.py",
             "tests/deploy/test_google_permissions.py",
             "tests/deploy/test_terraform.py",
+            "tests/evidence/forger/test_forger.py",
             "tests/evidence/test_absent_report_tables.py",
             "tests/evidence/test_issuing.py",
             "tests/evidence/test_restatements.py",
