@@ -32,7 +32,7 @@ ENVIRONMENT = jinja2.Environment(extensions=["jinja2.ext.do"], autoescape=False)
 @cache
 def _names() -> dict[str, Any]:
     """What dbt gives a model: its macros, and the few words of dbt's own that report models use."""
-    paths = [path for path in sorted((DBT / "macros").glob("*.sql")) if path.stem not in ("by_month", "testing")]
+    paths = [path for path in sorted((DBT / "macros").glob("*.sql")) if path.stem not in ("by_month", "page", "testing")]
     text = "\n".join(path.read_text() for path in paths)
     lists = {name: _giving(ast.literal_eval(items)) for name, items in LISTS.findall(text)}  # a macro of dbt may return a list
     dispatched: dict[str, Any] = {}

@@ -104,7 +104,8 @@ def write_plan(site: Site) -> None:
 def tables(site: Site) -> list[str]:
     """The models of the ledger that are tables, here or as published; every other view is read by one of them."""
     nodes = modelling.project(site.root)["nodes"].values()
-    models = [node for node in nodes if node["resource_type"] == "model" and not node["path"].startswith(statements.REPORTS)]
+    models = [node for node in nodes if node["resource_type"] == "model" and statements.is_built(node)]
+    models = [node for node in models if not node["path"].startswith(statements.REPORTS)]
     configs = [(f"{node['schema']}.{node['name']}", node["config"]) for node in models]
     return [name for name, config in configs if config["materialized"] != "view" or config["meta"].get("published") == "parquet"]
 
