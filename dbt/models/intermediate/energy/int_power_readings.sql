@@ -66,28 +66,6 @@ delivered_of_months as (
             and (delivered.sample_from_us is not null or delivered.sample_to_us <= months.month_to_us)
 ),
 
--- a reading is of the machine that it names, else of what the run of its key holds
-holders as (
-    {%- for place in [
-        "'host=' || bands.machine_name", "'run=' || bands.training_run_id", "'shared=' || " ~ machine_name('shared_meters.meter')
-    ] %}
-    select months.usage_month, {{ place }} as place, bands.*
-    from {{ ref('int_holding_bands') }} as bands
-    {%- if loop.last %}
-    inner join {{ source('raw', 'shared_meters') }} as shared_meters
-        on bands.machine_name = {{ machine_name('shared_meters.machine') }}
-    {%- endif %}
-    inner join months
-        on
-            bands.held_from_us < months.month_to_us
-            and bands.held_to_us > months.month_from_us
-            and coalesce(bands.open_month = months.usage_month, true)
-    {%- if not loop.last %}
-    union all
-    {%- endif %}
-    {%- endfor %}
-),
-
 -- of a name that is machines of two types in a month the band that holds for both
 bands_of_places as (
     select
@@ -97,7 +75,7 @@ bands_of_places as (
         {%- for bound in bounds %},
         {{ 'min' if 'least' in bound else 'max' }}({{ bound }}) as {{ bound }}
         {%- endfor %}
-    from holders
+    from {{ ref('int_power_holders') }}
     group by all
 ),
 
@@ -169,7 +147,7 @@ banded as (
 held_when_low as (
     select distinct usage_month, place, banded.sample_from_us, banded.sample_to_us, true as is_held
     from banded
-    inner join holders using (usage_month, place)
+    inner join {{ ref('int_power_holders') }} as holders using (usage_month, place)
     where
         least(banded.power_uw, coalesce(banded.moment_uw, banded.power_uw)) < banded.least_uw
         and holders.held_from_us < banded.sample_to_us
