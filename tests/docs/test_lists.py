@@ -18,7 +18,8 @@ EVERYDAY |= {"digest", "verify", "trace", "sql", "dbt", "ui", "demo", "init", "r
 
 def names() -> set[str]:
     """Tables of the dbt project and commands of the CLI."""
-    models = {path.stem for path in lists.ROOT.glob("dbt/models/**/*.sql")}
+    every = lists.ROOT.glob("dbt/models/**/*.sql")
+    models = {path.stem for path in every if "pages" not in path.parts}  # pages have the names of things: build, prepaid
     commands = re.findall(r"^\| `trainledger ([a-z ]+[a-z])", lists.commands(), re.MULTILINE)
     return models | {command.split()[-1] for command in commands}
 

@@ -64,6 +64,7 @@ def write_compared(path: Path) -> Path:
         )
         connection.execute(
             "create table ops.builds as select 'b' as build_id, timestamp '2026-10-10 06:00:00' as started_at,"
+            " timestamp '2026-10-10 06:05:00' as finished_at,"
             " 'c' as code_version, 'f' as fingerprint"
         )
         connection.execute("create table ops.report_statements (model varchar, statement varchar)")
