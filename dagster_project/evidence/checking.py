@@ -62,7 +62,7 @@ def verify_pack(
             differing, left_out, found.counts["rebuilt"] = rebuild(folder, found.issued)
             found.differences += differing
             found.remarks += left_out
-            found.is_partial = bool(left_out)
+            found.is_partial |= bool(left_out)
     return found
 
 
@@ -146,7 +146,7 @@ def _check_figures(folder: Path, found: Findings) -> None:
             with _asking(f"model {layout.file_name(model)}", found):
                 found.differences += _other_model(connection, door, layout.file_name(model), statement)
         if not found.differences:  # of queries that give other figures the rows would differ too
-            found.differences += derived.differences(folder, found.issued, connection, door)
+            derived.compare(folder, found, connection, door)
 
 
 @contextmanager

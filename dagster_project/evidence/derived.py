@@ -1,6 +1,7 @@
 """What of a pack follows from other parts of it, derived again, so that whoever writes a pack is free to choose none of it.
 
     digests in issue.json              tables in data/, all of them
+    SELECTs of report models, pages    those of the version that issued it (known.py)
     sql/, rows/                        queries of report.json and statements in ops, asked of data/
     attributions of the bill           cells of the marts
     gates.json, README.md, code/       ops, issue.json, report.json
@@ -19,30 +20,57 @@ from typing import Any
 
 import duckdb
 
-from dagster_project.evidence import crate, layout
+from dagster_project import __version__
+from dagster_project.evidence import crate, known, layout
+from dagster_project.evidence.findings import Findings
 from dagster_project.evidence.layout import ISSUE, REPORT
 from dagster_project.evidence.manifest import MANIFEST, SIGNATURE, canonical, files_below, read_json
 from dagster_project.evidence.signing import PUBLIC_KEY
 from dagster_project.publishing.attributed import unequal_cells
-from dagster_project.publishing.digest import literal, table_digest
-from reports.door import Door
+from dagster_project.publishing.digest import literal, rows_by_name, table_digest
+from reports.door import Door, Row
 from reports.issue import Issue
+from reports.page.numbers import plain
 
 ATTRIBUTIONS = "fct_charge_attributions"  # published as Parquet alone: without a digest
 PLAIN = ("issue.json", "gates.json", "README.md", "load.sql", crate.FILE, MANIFEST, SIGNATURE, PUBLIC_KEY)
 DOCUMENTS = ("report.json", "report.html", "report.pdf", "report.xlsx")
 CODE = ("version.json", "installed.txt", "run.lock")
+OTHER_FORM = (
+    "This pack has another form than this version writes (those before 0.9 have none): digests of tables, SELECTs, rows/, sql/, "
+    "attributions, gates.json, README.md, code/ and the list of files are not derived again. Verify it with its own version too."
+)
 FOLDERS = re.compile(r"data/(marts|ops|seeds)/[a-z0-9_]+\.parquet|validations/[^/]+/[^/]+\.json")
 
 
-def differences(folder: Path, issued: Mapping[str, Any], connection: duckdb.DuckDBPyConnection, door: Door) -> Iterator[str]:
-    """Each part that is not what it follows from. The connection has copies of the pack's tables, and so has the door."""
-    record = read_json(folder / "report" / REPORT)
-    yield from _of_tables(issued, connection)
-    yield from _of_attributions(connection)
-    yield from _of_queries(folder, record, connection, door)
-    yield from _of_documents(folder, issued, record, connection)
-    yield from _of_names(folder, record)
+def compare(folder: Path, found: Findings, connection: duckdb.DuckDBPyConnection, door: Door) -> None:
+    """Find each part that is not what it follows from. The connection has copies of the pack's tables, and so has the door."""
+    issued, record = found.issued, read_json(folder / "report" / REPORT)
+    if issued.get("form") != layout.FORM:
+        found.remarks.append(OTHER_FORM)
+        found.is_partial = True
+        return
+    version = read_json(folder / "code" / "version.json")
+    found.differences += _of_tables(issued, connection)
+    if others := _other_selects(issued, connection):
+        named = f"{', '.join(others[:5])}{' and others' if len(others) > 5 else ''}"
+        if version.get("trainledger") == __version__:
+            found.differences.append(f"data/ops: the SELECT of {named} is not that of trainledger {__version__}")
+        else:
+            what = f"The SELECT of {named} is not that of this version: install trainledger {version.get('trainledger')}"
+            found.remarks.append(f"{what} to see whether it is that version's.")
+            found.is_partial = True
+    found.differences += _of_attributions(connection)
+    found.differences += _of_queries(folder, record, connection, door)
+    found.differences += _of_documents(folder, issued, record, version, connection)
+    found.differences += _of_names(folder, record)
+
+
+def _other_selects(issued: Mapping[str, Any], connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """SELECTs by which the pack's figures are worked out, and which this version does not have, or has otherwise."""
+    own, ours = known.selects_of(connection), known.selects()
+    missing = set() if issued["build"]["absent"] else ours.keys() - own.keys()
+    return sorted({name for name, digest in own.items() if ours.get(name) != digest} | missing)
 
 
 def _of_tables(issued: Mapping[str, Any], connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
@@ -51,7 +79,7 @@ def _of_tables(issued: Mapping[str, Any], connection: duckdb.DuckDBPyConnection)
     there = _names(connection, "select table_name from duckdb_tables() where schema_name = 'marts'")
     views = _names(connection, "select model from ops.report_statements")
     absent = {*issued["build"]["absent"]}  # report tables that the publication went without
-    for name in sorted(published_tables() - stated.keys() - views - absent - {ATTRIBUTIONS}):
+    for name in sorted(known.tables() - stated.keys() - views - absent - {ATTRIBUTIONS}):
         yield f"{ISSUE}: a publication has the table {name}, and the pack does not have it"
     for name in sorted(there - stated.keys() - views - {ATTRIBUTIONS}):
         yield f"data/marts/{name}.parquet: {ISSUE} has no digest of it, and no SELECT gives it"
@@ -60,11 +88,6 @@ def _of_tables(issued: Mapping[str, Any], connection: duckdb.DuckDBPyConnection)
     for name in sorted(stated.keys() & there):
         if table_digest(connection, "marts", name).digest != stated[name]:
             yield f"data/marts/{name}.parquet: its rows are not those whose digest {ISSUE} has"
-
-
-def published_tables() -> set[str]:
-    """The tables that every publication of this version has; a test compares them with the models."""
-    return {*(Path(__file__).with_name("published_tables.txt").read_text().split())}
 
 
 def _names(connection: duckdb.DuckDBPyConnection, sql: str) -> set[str]:
@@ -87,8 +110,7 @@ def _of_queries(folder: Path, record: Any, connection: duckdb.DuckDBPyConnection
                 continue
             wanted[name] = item["sql"]
             file = folder / "rows" / f"{name}.parquet"
-            apart.register("answer", door.arrow(item["sql"]))
-            if not file.is_file() or not _has_rows(apart, "answer", file):
+            if not file.is_file() or _rows_of(apart, file) != _plain(door.rows(item["sql"], is_plain=False)):
                 yield f"rows/{name}.parquet: its query gives other rows of the pack's tables"
     statements = connection.execute("select model, statement from ops.report_statements").fetchall()
     texts = wanted | {f"model-{layout.file_name(model)}": statement for model, statement in statements}
@@ -101,19 +123,22 @@ def _of_queries(folder: Path, record: Any, connection: duckdb.DuckDBPyConnection
         yield f"sql/{name}.sql: no figure and no table has this query"
 
 
-def _has_rows(connection: duckdb.DuckDBPyConnection, relation: str, file: Path) -> bool:
-    """Whether a file has a relation's columns and rows."""
-    other = f"read_parquet({literal(str(file))})"
+def _rows_of(connection: duckdb.DuckDBPyConnection, file: Path) -> list[Row] | None:
+    """The rows of a Parquet file in their order; None where it is no Parquet."""
     try:
-        if connection.execute(f"describe from {relation}").fetchall() != connection.execute(f"describe from {other}").fetchall():
-            return False
-        differing = f"(from {relation} except all from {other}) union all (from {other} except all from {relation})"
-        return connection.execute(f"select 1 from ({differing}) limit 1").fetchone() is None
-    except duckdb.Error:  # it is no Parquet
-        return False
+        return _plain(rows_by_name(connection.execute(f"from read_parquet({literal(str(file))})")))
+    except duckdb.Error:
+        return None
 
 
-def _of_documents(folder: Path, issued: Mapping[str, Any], record: Any, connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
+def _plain(rows: list[Row]) -> list[Row]:
+    """With every digit as text, as report.json has it: a file has no type for the largest whole numbers."""
+    return [{name: plain(value) for name, value in row.items()} for row in rows]
+
+
+def _of_documents(
+    folder: Path, issued: Mapping[str, Any], record: Any, version: Any, connection: duckdb.DuckDBPyConnection
+) -> Iterator[str]:
     """Texts that are generated from issue.json, report.json and ops."""
     cursor = connection.execute(layout.GATES)
     names = [column[0] for column in cursor.description]
@@ -123,13 +148,12 @@ def _of_documents(folder: Path, issued: Mapping[str, Any], record: Any, connecti
     build = connection.execute("select build_id, fingerprint, code_version from ops.builds").fetchall()
     stated_build = tuple(issued["build"][name] for name in ("build_id", "fingerprint", "code_version"))
     code = {"code_version": issued["build"]["code_version"], "report_code_sha256": record["report_code_sha256"]}
-    version = read_json(folder / "code" / "version.json")
     derived = {
         "gates.json": (folder / "gates.json").read_bytes() == canonical(gates),
         "README.md": (folder / "README.md").read_text() == layout.README.format(**issued),
         f"report/{REPORT}": record["issue"] == asdict(issue) and all(record[name] == value for name, value in stated.items()),
         "data/ops/builds.parquet": build == [stated_build],
-        "code/version.json": isinstance(version, dict) and {name: version.get(name) for name in code} == code,
+        "code/version.json": {name: version.get(name) for name in code} == code,
         crate.FILE: (folder / crate.FILE).read_bytes() == crate.crate_bytes(folder, issued),
     }
     for name, is_same in derived.items():

@@ -18,7 +18,7 @@ class Findings:
     remarks: list[str] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     issued: dict[str, Any] = field(default_factory=dict)  # issue.json
-    is_partial: bool = False  # a table could not be built again, so it was not compared
+    is_partial: bool = False  # something could not be compared here, which a remark names
 
     @property
     def exit_code(self) -> int:

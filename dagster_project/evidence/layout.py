@@ -18,7 +18,7 @@ ISSUE = "issue.json"
 REPORT = "report.json"
 FONTS = ("fontpkg-noto-sans", "justmytype-intl-rtl", "noto-cjk-sans-otc", "fonttools")
 RENDERERS = ("duckdb", "jinja2", "markupsafe", "typst", "xlsxwriter", *FONTS)  # whose version a rendering can depend on
-FORM = 2  # of a pack, in its issue.json: what is in it and how it is derived; packs before 0.9 have none
+FORM = 2  # of a pack, in issue.json: another one with every change of README below, or of what derived.py compares
 GATES = "select gate, passed, failing_rows, detail from ops.gate_results order by gate"  # gates.json is for people
 SAFE = re.compile(r"[^A-Za-z0-9_.-]")
 

@@ -19,18 +19,19 @@ if TYPE_CHECKING:
     import duckdb
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Page:
     """A model that reports print, its SELECT, and the tables of reports that print its rows, by id."""
 
     model: str
     statement: str
     printed: Mapping[str, Any]
+    is_table: bool = False  # a published table, of which some rows are printed as they are: it needs no view
 
     @property
-    def is_table(self) -> bool:
-        """Whether its rows are a published table's own: then it needs no view."""
-        return self.statement.startswith("select * from ")
+    def printed_text(self) -> str:
+        """`printed` as the published file has it."""
+        return json.dumps(self.printed, ensure_ascii=False)
 
 
 def write_pages(connection: duckdb.DuckDBPyConnection, pages: Sequence[Page]) -> None:
@@ -38,7 +39,7 @@ def write_pages(connection: duckdb.DuckDBPyConnection, pages: Sequence[Page]) ->
     connection.execute(
         "create or replace table ops.report_pages (model varchar not null, statement varchar not null, printed varchar not null)"
     )
-    rows = [(page.model, page.statement, json.dumps(page.printed, ensure_ascii=False)) for page in pages]
+    rows = [(page.model, page.statement, page.printed_text) for page in pages]
     if rows:  # one statement: a hundred cost as much as the rest of a small publication
         connection.execute(
             "insert into ops.report_pages select unnest(?), unnest(?), unnest(?)", [list(one) for one in zip(*rows, strict=True)]

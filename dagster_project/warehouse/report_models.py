@@ -70,11 +70,11 @@ def pages(home: Path) -> list[Page]:
     for node in [*manifest["nodes"].values(), *manifest.get("sources", {}).values()]:
         if (printed := _printed(node)) and not node["path"].startswith(statements.PAGES):
             schema = "ops" if node["schema"] == "ops" else "marts"
-            found.append(Page(node["name"], f"select * from {schema}.{quoted(node['name'])}", printed))
+            found.append(Page(node["name"], f"select * from {schema}.{quoted(node['name'])}", printed, is_table=True))
     ids = Counter(id for page in found for id in page.printed)
     if twice := [id for id, count in ids.items() if count > 1]:
         raise LookupError(f"two pages print a table of reports with the id {twice[0]}")
-    return sorted(found)
+    return sorted(found, key=lambda page: page.model)
 
 
 def _printed(node: Mapping[str, Any]) -> dict[str, Any]:

@@ -108,7 +108,7 @@ def pages() -> list[Page]:
             if PAGES in path.parents and name not in IN_COMMON:
                 found.append(Page(name, statement(name), printed))
             elif printed:
-                found.append(Page(name, f"select * from {schema}.{name}", printed))
+                found.append(Page(name, f"select * from {schema}.{name}", printed, is_table=True))
     return found
 
 

@@ -157,7 +157,16 @@ def another_file(folder: Path) -> None:
     (folder / "report" / "assurance.pdf").write_bytes(b"%PDF-1.7")
 
 
-def no_page(folder: Path) -> None:
-    """The code that rendered is said to be another, and the paper is one line."""
-    changed_json(folder / "report" / layout.REPORT, lambda record: record.update(report_code_sha256="0" * 64))
-    (folder / "report" / "report.pdf").write_bytes(b"%PDF-1.7\nnothing\n%%EOF\n")
+def another_statement(folder: Path) -> None:
+    """Energy of ten thousand kWh less in every report, by the SELECT of the headline figures that the pack brings."""
+    less = "case figure_id when 'facility_energy' then value - 10000 else value end"
+    forged = f"'select * replace ({less.replace(chr(39), 2 * chr(39))} as value) from (' || statement || ')'"
+    changed_table(folder, "ops/report_pages", f"update forged set statement = {forged} where model = 'headlines'")
+
+
+def another_version(folder: Path) -> None:
+    changed_json(folder / "code" / "version.json", lambda version: version.update(trainledger="0.8.0"))
+
+
+def another_form(folder: Path) -> None:
+    changed_json(folder / layout.ISSUE, lambda issue: issue.pop("form"))

@@ -6,15 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from dagster_project.evidence import known
 from dagster_project.evidence.checking import verify_pack
-from dagster_project.evidence.derived import published_tables
 from dagster_project.evidence.manifest import folded
-from dagster_project.publishing import tables
-from dagster_project.warehouse import modelling
 from tests.evidence.forger import forging
+from tests.evidence.known import document
 
 pytestmark = pytest.mark.slow
-ROOT = Path(__file__).resolve().parents[3]
 # each with the file that is named once lists and manifest are made again
 FORGERIES = [
     (forging.another_answer, "rows/figure-effective_cost.parquet"),
@@ -61,11 +59,23 @@ def test_tables_of_which_all_that_follows_was_made_again_are_not_those_that_were
     )
 
 
+def test_a_select_that_the_pack_brings_is_compared_with_that_of_the_version(copied_pack: Path) -> None:
+    """All that follows from it is made again: a figure and its page agree. To name another version or form hides nothing."""
+    forging.another_statement(copied_pack)
+    forging.made_again(copied_pack)
+    found = verify_pack(copied_pack)
+    assert found.exit_code == 1 and found.differences[0].startswith("data/ops: the SELECT of pages.headlines is not that of")
+    for hide, words in ((forging.another_version, "install trainledger 0.8.0"), (forging.another_form, "another form")):
+        hide(copied_pack)
+        forging.listed_again(copied_pack)
+        found = verify_pack(copied_pack)
+        assert found.exit_code == 3 and any(words in remark for remark in found.remarks), found
+
+
 def test_names_that_some_file_systems_take_for_one_are_refused() -> None:
     assert folded("Issue.json") == folded("issue.JSON") and folded("e\u0301") == folded("\u00c9")
     assert folded("issue.json") != folded("issues.json")
 
 
-def test_every_published_table_is_asked_of_a_pack() -> None:
-    project = modelling.project(ROOT)
-    assert published_tables() == {table.name for table in tables.published_tables(project)}
+def test_what_is_known_of_this_version_is_what_its_models_are() -> None:
+    assert known.FILE.read_text() == document(), "run python -m tests.evidence.known"

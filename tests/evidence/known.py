@@ -1,0 +1,27 @@
+"""Writes dagster_project/evidence/known.json: what this version publishes, from the models as dbt lays them out.
+
+`python -m tests.evidence.known`, after a change of a report model, a page or the list of published tables.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from dagster_project.evidence import known
+from dagster_project.publishing.tables import published_tables
+from dagster_project.warehouse import modelling, report_models
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def document() -> str:
+    selects = {name: known.digest(text) for name, text in report_models.select_texts(ROOT).items()}
+    pages = report_models.pages(ROOT)
+    selects |= {f"pages.{page.model}": known.digest(page.statement, page.printed_text) for page in pages}
+    tables = sorted(table.name for table in published_tables(modelling.project(ROOT)))
+    return json.dumps({"tables": tables, "selects": dict(sorted(selects.items()))}, indent=1) + "\n"
+
+
+if __name__ == "__main__":
+    known.FILE.write_text(document(), encoding="utf-8")
