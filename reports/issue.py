@@ -38,7 +38,6 @@ class Issue:
     approver: str
     prepared_by: str
     supersedes: str | None = None
-    is_signed: bool = False
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> Self:

@@ -92,6 +92,14 @@ class Reporting(Strict):
         return self
 
 
+class AllowedSigner(Strict):
+    """A person who may sign issued reports as their preparer or approver, and the public key that proves it."""
+
+    name: Annotated[str, Field(min_length=1)]
+    role: Annotated[Literal["preparer", "approver"], Field(alias="as")]
+    key: Annotated[str, Field(min_length=1)]  # a file (PEM or OpenSSH), or the line that OpenSSH writes
+
+
 def _times(value: Any) -> Any:
     """Cron texts as a tuple; true (at the usual times) and false (not at all) as they are."""
     if value is None or isinstance(value, bool):
@@ -218,6 +226,7 @@ class Settings(Strict):
     repository_url: Annotated[str, Field(pattern=r"^https?://[^/\s]+/\S+$")] | None = None  # below it Dagster shows the code
     expected_missing: list[str] = []  # sources that are known to be missing for a while: no refresh fails for them
     reporting: Reporting = Reporting()
+    allowed_signers: list[AllowedSigner] = []
     alerts: Alerts | None = None
     schedules: Schedules = Schedules()
     history_megabytes: Annotated[int, Field(ge=10)] = 500  # of Dagster's runs; the oldest go first
