@@ -92,6 +92,9 @@ def _check_figures(folder: Path, found: Findings) -> None:
         for model, statement in report_statements(Publication(connection, door)).items():
             with _asking(f"model {layout.file_name(model)}", found):
                 found.differences += _other_model(connection, door, layout.file_name(model), statement)
+        stated = found.issued["build"].get("absent")
+        if found.issued.get("form") == layout.FORM and stated != dict(connection.execute(layout.ABSENT).fetchall()):
+            found.differences.append(f"{ISSUE}: the report tables that it calls absent are not those whose gate did not pass")
         if not found.differences:  # of queries that give other figures the rows would differ too
             derived.compare(folder, found, connection, door)
 

@@ -20,7 +20,7 @@ from dagster_project.base.failures import GateError, UsageError
 from dagster_project.election.winners import View
 from dagster_project.evidence import chain, chained, crate, pack, signing
 from dagster_project.evidence.countersigning import allowed_signers, put_signature
-from dagster_project.evidence.layout import FORM, GATES, ISSUE, README, renderers
+from dagster_project.evidence.layout import ABSENT, FORM, GATES, ISSUE, README, renderers
 from dagster_project.evidence.manifest import MANIFEST, canonical, manifest_bytes, read_json, write_zip
 from dagster_project.landing.records import IssuedLine
 from dagster_project.publishing.reporting import policy_of, render_quarter
@@ -158,6 +158,7 @@ def _write(
         named = pack.named_in(opened)
         pack.write_queries(folder, record, opened)
         (folder / "gates.json").write_bytes(canonical(opened.rows(GATES)))
+        absent = {row["model"]: row["why"] for row in opened.rows(ABSENT)}
     asked, kept = {"as_of": view.as_of, "as_published": view.as_published}, {"name", "kind", "months", "book"}
     issue = {
         **asdict(act),
@@ -169,8 +170,8 @@ def _write(
         "organisation": settings.organisation.name,
         "policy": record["policy"],
         "view": {name: at.isoformat() if at else None for name, at in asked.items()},
-        "build": {name: publication[name] for name in ("build_id", "fingerprint", "code_version", "units", "tables", "absent")}
-        | {"started_at": f"{started.isoformat()}Z"},
+        "build": {name: publication[name] for name in ("build_id", "fingerprint", "code_version", "units", "tables")}
+        | {"absent": absent, "started_at": f"{started.isoformat()}Z"},
         "rules": asdict(settings.rules),
         "sources": [source.model_dump(mode="json", include=kept) for source in settings.sources],
         "renderers": renderers(),
@@ -187,7 +188,7 @@ def _write(
 def _render(settings: Settings, quarter: str, act: Issue, note: str | None, folder: Path) -> Any:
     """Render the report from the data of a pack into it; returns its report.json."""
     rendered = folder.parent / "rendered"
-    policy = policy_of(settings.reporting)
+    policy = policy_of(settings)
     report = render_quarter(folder / "data", rendered, quarter, settings.organisation.name, note, policy=policy, issue=act)
     if report.status == "draft":
         what = f"the report of {quarter} is a draft, and a draft is not issued: {' '.join(report.reasons).rstrip('.')}"

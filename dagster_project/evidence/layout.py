@@ -20,6 +20,11 @@ FONTS = ("fontpkg-noto-sans", "justmytype-intl-rtl", "noto-cjk-sans-otc", "fontt
 RENDERERS = ("duckdb", "jinja2", "markupsafe", "typst", "xlsxwriter", *FONTS)  # whose version a rendering can depend on
 FORM = 3  # of a pack, in issue.json: another one with every change of README below, or of what derived.py compares
 GATES = "select gate, passed, failing_rows, detail from ops.gate_results order by gate"  # gates.json is for people
+# report tables that a publication goes without: those whose gate did not pass, with the reason
+ABSENT = (
+    "select replace(gate, 'dbt.report.', '') as model, coalesce(detail, '') as why from ops.gate_results"
+    " where starts_with(gate, 'dbt.report.') and not passed order by gate"
+)
 SAFE = re.compile(r"[^A-Za-z0-9_.-]")
 
 

@@ -22,6 +22,7 @@ _MEMORY = r"^[1-9][0-9]*[MGT]i?B$"
 LEAST_BILLED = 10 << 20  # BigQuery bills 10 MiB for a table at least: below it every query would be refused
 GROUPS = ("landing", "raw", "seeds", "staging", "intermediate", "marts", "gates", "publication", "reports")  # of Dagster's graph
 OWNER = re.compile(r"\b[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Z|a-z]{2,7}\b|team:.+")  # Dagster's own rule, which a test compares
+Cause = Literal["code", "bill", "run_record", "late_log", "provider_model_version", "factor_or_seed"]  # of a restatement
 _Name = Annotated[str, Field(min_length=1)]
 _AMAZON = frozenset({"role_arn", "external_id", "requester_pays"})
 _BIGQUERY = frozenset({"maximum_bytes_billed", "look_back_days", "billing_project", "dataset_location"})
@@ -227,6 +228,9 @@ class Settings(Strict):
     expected_missing: list[str] = []  # sources that are known to be missing for a while: no refresh fails for them
     reporting: Reporting = Reporting()
     allowed_signers: list[AllowedSigner] = []
+    restates: dict[
+        Cause, Literal["restatement", "method"]
+    ] = {}  # what a cause that moves an issued figure is, where not the usual
     alerts: Alerts | None = None
     schedules: Schedules = Schedules()
     history_megabytes: Annotated[int, Field(ge=10)] = 500  # of Dagster's runs; the oldest go first

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -60,6 +61,31 @@ def test_a_second_issue_is_a_new_report_that_names_the_one_it_takes_the_place_of
     assert any("2026Q2-2 takes the place" in text for text in found_in(signed.with_name("2026Q2-1")).remarks)
     known = json.loads((signed / "issue.json").read_bytes())["head_of_chain"]
     assert known == {"lines": 1, "report_id": "2026Q2-1", "sha256": second["previous"]}
+
+
+def test_a_report_that_went_with_the_tail_of_the_chain_is_named_and_its_number_is_not_given_again(
+    home: Path, without_paper: None
+) -> None:
+    reports, asked = reports_of(home), ("verify", "--landing", "--config", home)
+    assert issue(home).returncode == 0
+    assert run_trainledger(*asked).returncode == 0
+    assert sorted(path.name for path in (home.parent / "home/landing/_issued").iterdir()) == ["2026Q2-1.json", "2026Q2-2.json"]
+    later = reports / "issued" / "2026Q2-2"
+    shutil.rmtree(later)
+    shutil.copytree(later.with_name("2026Q2-1"), later)  # an older pack in its place
+    done = run_trainledger(*asked, "--json")
+    found = json.loads(done.stdout)["reports"]
+    assert done.returncode == 1 and "issued/2026Q2-2: issue.json: it is of 2026Q2-1, and lies in the place of 2026Q2-2" in found
+    shutil.rmtree(later)
+    for name in ("2026Q2-2.zip", "2026Q2-2.line.json"):
+        (reports / "issued" / name).unlink()
+    chained = (reports / "issued.jsonl").read_text().splitlines(keepends=True)
+    (reports / "issued.jsonl").write_text(chained[0])
+    done = run_trainledger(*asked)
+    assert done.returncode == 1
+    assert f"differs: issued.jsonl: line 2 is missing: 2026Q2-2, issued {LATER}" in done.stdout
+    refused = issue(home)
+    assert refused.returncode == 1 and "reports that were issued are missing: issued.jsonl: line 2" in refused.stderr
 
 
 def test_the_same_publication_gives_the_same_bytes_but_for_the_act_of_issuing(home: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,16 @@ def test_two_people_sign_a_report_by_their_names_and_its_manifest_stays(pack: Pa
         f"Signed as preparer by {PREPARER}, with a trusted key.",
         f"Signed as approver by {APPROVER}, with a trusted key.",
     ]
+
+
+def test_openssl_verifies_a_signature_without_our_code(pack: Path, keys: dict[str, Path]) -> None:
+    sign_pack(pack, keys["approver"], "approver", None, ())
+    written, signature = signatures.files_of("approver")
+    asked = ["openssl", "pkeyutl", "-verify", "-rawin", "-pubin", "-inkey", keys["approver"].with_suffix(".pub")]
+    done = subprocess.run(
+        [*asked, "-in", pack / written, "-sigfile", pack / signature], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0 and "Signature Verified Successfully" in done.stdout
 
 
 def test_that_nobody_signed_is_printed_before_anything_else(pack: Path) -> None:
