@@ -77,7 +77,7 @@ def sign(
 ) -> None:
     """Sign an issued report as its preparer or approver, or keep a time stamp with it; what was issued stays as it is.
 
-    Where the configuration names `allowed_signers`, nobody else may sign.
+    Where the configuration names `allowed_signers`, they alone may sign.
 
     Example: trainledger sign reports/issued/2026Q2-1 --key approver.pem --as approver
     """

@@ -42,7 +42,7 @@ def trust_of(
 ) -> Trust:
     """Whom the options and the configuration name, as far as there are any."""
     if wrong := next((role for role in roles or () if role not in ROLES), None):
-        raise UsageError(f"nobody signs a report as {wrong!r}", remedy=f"--signed-as takes {' or '.join(ROLES)}.")
+        raise UsageError(f"a report is not signed as {wrong!r}", remedy=f"--signed-as takes {' or '.join(ROLES)}.")
     return Trust(
         tuple(map(trusted_key, trusted_keys or ())),
         allowed_signers(settings),

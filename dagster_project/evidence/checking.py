@@ -21,7 +21,7 @@ from dagster_project.evidence import chained, derived, layout, signatures, stamp
 from dagster_project.evidence.findings import Findings
 from dagster_project.evidence.layout import ISSUE, REPORT
 from dagster_project.evidence.manifest import files_below, manifest_differences, opened_pack, read_json
-from dagster_project.evidence.signatures import NOBODY, Trust
+from dagster_project.evidence.signatures import NO_TRUST, Trust
 from reports.code import code_digest
 from reports.door import Door, TooLongError, require_select
 from reports.errors import ReportError
@@ -38,7 +38,7 @@ DEPENDS = {".pdf": ("typst", "jinja2", "markupsafe", *layout.FONTS), ".xlsx": ("
 Rebuild = Callable[[Path, dict[str, Any]], tuple[list[str], list[str], int]]
 
 
-def verify_pack(path: Path, trust: Trust = NOBODY, rebuild: Rebuild | None = None) -> Findings:
+def verify_pack(path: Path, trust: Trust = NO_TRUST, rebuild: Rebuild | None = None) -> Findings:
     """Compare zip, files, signatures, chain, figures and rendering; where `rebuild` is given, also the tables that it gives.
 
     Who must have signed is the reader's to state (`trust`). Figures are asked only of files that match the manifest: damaged

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def allowed_signers(settings: Settings | None) -> tuple[Signer, ...]:
-    """Who may sign, by the configuration; nobody in particular where there is none."""
+    """Who may sign, by the configuration; empty where there is none."""
     configured = settings.allowed_signers if settings else []
     return tuple(Signer(one.name, one.role, signing.allowed_key(one.key, settings.base)) for one in configured if settings)
 

@@ -18,7 +18,7 @@ class Findings:
     remarks: list[str] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     issued: dict[str, Any] = field(default_factory=dict)  # issue.json
-    signed: list[str] = field(default_factory=list)  # who vouches for it, or that nobody does: printed before all else
+    signed: list[str] = field(default_factory=list)  # who vouches for it, if anybody does: printed before all else
     is_partial: bool = False  # something could not be compared here, which a remark names
 
     @property

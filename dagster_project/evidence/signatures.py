@@ -21,7 +21,7 @@ from dagster_project.evidence.findings import Findings
 from dagster_project.evidence.manifest import MANIFEST, ROLES, SIGNATURE, canonical, read_json
 
 NAMED_BY = {"preparer": "prepared_by", "approver": "approver"}  # in issue.json
-ISSUER = "issuer"  # of a pack of before: one signature, as nobody in particular
+ISSUER = "issuer"  # of a pack of before: one signature, without a name
 UNSIGNED = "Not signed: integrity only. Who issued it is not shown by the pack."
 
 
@@ -37,7 +37,7 @@ class Signer(NamedTuple):
 class Trust:
     """What a reader knows of who signs, and asks for. Nothing in a pack adds to it."""
 
-    keys: tuple[bytes, ...] = ()  # each must have signed, and nobody else
+    keys: tuple[bytes, ...] = ()  # each must have signed, and they alone
     signers: tuple[Signer, ...] = ()  # `allowed_signers` of the configuration
     is_signature_required: bool = False
     roles: frozenset[str] = frozenset()  # as which it must have been signed
@@ -49,7 +49,7 @@ class Trust:
         return bool(self.keys or self.signers or self.is_signature_required or self.roles)
 
 
-NOBODY = Trust()
+NO_TRUST = Trust()
 
 
 class Signature(NamedTuple):
@@ -147,7 +147,7 @@ def _of_another(one: Signature, trust: Trust) -> Iterator[str]:
     if trust.keys and fingerprint not in map(signing.fingerprint, trust.keys):
         yield f"{one.file}: it is by no trusted key, but by the one with sha256 {fingerprint}"
     if trust.signers and not _is_allowed(one, trust):
-        as_whom = f"{one.name} may not sign as {one.role}" if one.name else "nobody may sign"
+        as_whom = f"{one.name} may not sign as {one.role}" if one.name else "it may not be signed"
         yield f"{one.file}: by allowed_signers {as_whom} with the key with sha256 {fingerprint}"
 
 

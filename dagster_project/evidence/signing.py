@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
@@ -42,7 +42,7 @@ def is_signed_by(public_key: bytes, signature: bytes, data: bytes) -> bool:
         if not isinstance(key, Ed25519PublicKey):
             return False
         key.verify(signature, data)
-    except (InvalidSignature, ValueError):
+    except (InvalidSignature, UnsupportedAlgorithm, ValueError):
         return False
     return True
 
@@ -59,7 +59,7 @@ def allowed_key(written: str, base: Path) -> bytes:
         return trusted_key(base / written)
     try:
         return _pem(_load_public(written.encode()))
-    except (ValueError, TypeError) as error:
+    except (UnsupportedAlgorithm, ValueError, TypeError) as error:
         remedy = "Write the whole line of the .pub file, or the name of that file."
         raise UsageError(f"this is no public key: {type(error).__name__}", where=written[:60], remedy=remedy) from None
 
@@ -93,7 +93,7 @@ def _key_in(file: Path, load: Callable[[bytes], object], kind: type, what: str, 
     """The key in a file; UsageError where it cannot be read, or is not of Ed25519."""
     try:
         key = load(file.read_bytes())
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, UnsupportedAlgorithm, ValueError, TypeError) as error:
         raise UsageError(f"the {what} cannot be read: {type(error).__name__}", where=str(file), remedy=remedy) from None
     if not isinstance(key, kind):
         raise UsageError(f"the {what} is not an Ed25519 key", where=str(file), remedy=remedy)

@@ -1,6 +1,6 @@
 """The time stamp of an issued report (RFC 3161): an authority's word that the manifest was there at a time.
 
-Nobody is asked: the answer of the authority is a file that somebody got and put beside the signatures. Whose word counts, the
+No network is asked: the answer of the authority is a file that somebody got and put beside the signatures. Whose word counts, the
 reader states, by certificates. Without any, the time is printed as not proved.
 """
 

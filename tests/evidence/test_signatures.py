@@ -45,7 +45,7 @@ def pack(tmp_path: Path) -> Path:
     return folder
 
 
-def found_in(pack: Path, trust: Trust = signatures.NOBODY) -> Findings:
+def found_in(pack: Path, trust: Trust = signatures.NO_TRUST) -> Findings:
     found = Findings([*manifest_differences(pack)], issued=json.loads((pack / "issue.json").read_bytes()))
     signatures.check(pack, found, trust)
     stamps.check(pack, found, trust.authorities)

@@ -51,7 +51,7 @@ def stripped(folder: Path, keys: Keys) -> None:
     shutil.rmtree(folder / "signatures")
 
 
-def said_to_be_unsigned(folder: Path, keys: Keys) -> None:
+def called_unsigned(folder: Path, keys: Keys) -> None:
     stripped(folder, keys)
     forging.changed_json(folder / "issue.json", lambda issue: issue.update(is_signed=False))
     forging.listed_again(folder)
@@ -77,7 +77,7 @@ def re_signed_as_packs_of_before(folder: Path, keys: Keys) -> None:
     (folder / SIGNATURE).write_bytes(signing.sign(keys["stranger"], (folder / MANIFEST).read_bytes()))
 
 
-FORGERIES = [stripped, said_to_be_unsigned, re_signed, another_key_under_the_same_name, re_signed_as_packs_of_before]
+FORGERIES = [stripped, called_unsigned, re_signed, another_key_under_the_same_name, re_signed_as_packs_of_before]
 
 
 @pytest.mark.parametrize("forge", FORGERIES)
@@ -97,7 +97,7 @@ def test_a_forged_signature_fails_for_whoever_trusts_keys_or_people(
 
 def test_that_a_pack_is_not_signed_is_its_first_line(signed: Path, keys: Keys) -> None:
     lines: list[str] = []
-    said_to_be_unsigned(signed, keys)
+    called_unsigned(signed, keys)
     forging.assured(signed)
     tell_findings(verify_pack(signed), lines.append)
     assert lines[0] == signatures.UNSIGNED and lines[1].startswith("differs: README.md")
