@@ -37,7 +37,8 @@ PLAIN = ("issue.json", "gates.json", "README.md", "load.sql", crate.FILE, MANIFE
 CODE = ("version.json", "installed.txt", "run.lock")
 OTHER_FORM = (
     "This pack has another form than this version writes (those before 0.9 have none): digests of tables, SELECTs, rows/, sql/, "
-    "attributions, gates.json, README.md, code/ and the list of files are not derived again. Verify it with its own version too."
+    "attributions, gates.json, README.md, code/ and the list of files are not derived again; it has no digests of what its "
+    "documents print, and none of the SQL of its tables. Verify it with its own version too."
 )
 FOLDERS = re.compile(r"data/(marts|ops|seeds)/[a-z0-9_]+\.parquet|validations/[^/]+/[^/]+\.json")
 

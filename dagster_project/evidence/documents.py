@@ -48,7 +48,7 @@ def compare(folder: Path, found: Findings) -> Arranged | None:
     report = folder / "report"
     record = read_json(report / REPORT)
     found.differences += _other_files(report, record)
-    found.differences += _other_csv(report, record)
+    found.differences += _other_csv(report, record, found)
     version = str(read_json(folder / "code" / "version.json").get("trainledger"))
     again, others = _again(folder, found.issued, record)
     if not others:
@@ -56,7 +56,7 @@ def compare(folder: Path, found: Findings) -> Arranged | None:
         _compare_texts(report, record, again, found)
         return again
     named = f"{', '.join(others[:MOST_NAMED])}{f' and {len(others) - MOST_NAMED} others' if len(others) > MOST_NAMED else ''}"
-    if version == __version__:
+    if version == __version__ and found.issued.get("form") == layout.FORM:
         found.differences.append(f"report/{REPORT}: trainledger {version} writes of the pack's tables another {named}")
         if again:
             _compare_texts(report, record, again, found)
@@ -116,12 +116,13 @@ def _other_files(report: Path, record: Any) -> Iterator[str]:
         yield f"report/{name}: the report has it, and it is not there"
 
 
-def _other_csv(report: Path, record: Any) -> Iterator[str]:
+def _other_csv(report: Path, record: Any, found: Findings) -> Iterator[str]:
     """Cells of CSV files that are not those of report.json."""
     for item in layout.asked_items(record):
         file = report / str(item.get("file"))
         if "rows" not in item or not file.is_file():
             continue
+        _count(found, sum(len(row["values"]) for row in item["rows"]))
         if file.read_bytes() != (expected := _csv(item)).encode():
             there = file.read_text(errors="replace").split("\n")
             yield f"report/{item['file']}: {_first_other(expected.split(chr(10)), there)}"
@@ -149,7 +150,7 @@ def _compare_texts(report: Path, record: Any, again: Arranged, found: Findings) 
     same = {"report.html": again.page.encode(), "report.xlsx": book}
     for name in _documents(report):
         content = (report / name).read_bytes()
-        found.counts["texts"] = found.counts.get("texts", 0) + len(texts[name])
+        _count(found, len(texts[name]))
         if name.endswith(".pdf"):
             _compare_paper(name, content, texts[name], record, found, has_fonts=has_fonts)
         elif content == same.get(name):
@@ -158,8 +159,16 @@ def _compare_texts(report: Path, record: Any, again: Arranged, found: Findings) 
             found.differences += _other_texts(name, content, texts[name])
     digests = {name: printed.digest(them) for name, them in texts.items() if has_fonts or not name.endswith(".pdf")}
     stated = {name: record.get("printed", {}).get(name) for name in digests}
+    if "printed" not in record and found.issued.get("form") != layout.FORM:
+        return  # packs of before have none
     if stated != digests and len(found.differences) == before:
         found.differences.append(f"report/{REPORT}, printed: it is not the digest of what the documents print")
+
+
+def _count(found: Findings, texts: int) -> None:
+    """One document more was read back, with so many texts."""
+    found.counts["documents"] = found.counts.get("documents", 0) + 1
+    found.counts["texts"] = found.counts.get("texts", 0) + texts
 
 
 def _documents(report: Path) -> list[str]:
@@ -235,7 +244,7 @@ def _compare_digests(report: Path, record: Any, found: Findings) -> None:
             there = []
         if printed.digest(there) != stated[name]:
             found.differences.append(f"report/{name}: its texts are not those that {REPORT} states that it prints")
-        found.counts["texts"] = found.counts.get("texts", 0) + len(there)
+        _count(found, len(there))
 
 
 def _first_other(expected: list[str], there: list[str]) -> str:
