@@ -173,11 +173,11 @@ def _other_model(connection: duckdb.DuckDBPyConnection, door: Door, model: str, 
         yield f"data/marts/{model}.parquet: its SQL gives other rows of the pack's tables"
 
 
-def other_values(door: Door, door_of_nothing: Door, item: dict[str, Any]) -> Iterator[str]:
-    """What a table or headline figure of the report has, and its SQL does not give."""
+def other_values(door: Door, door_of_nothing: Door | None, item: dict[str, Any]) -> Iterator[str]:
+    """What a table or headline figure of the report has, and its SQL does not give; of no row at all it is to give nothing."""
     is_table, place = "rows" in item, item["id"]
     rows = door.rows(item["sql"], numbers=() if is_table else [IN_SQL.get(name, name) for name in NUMBERS])
-    of_nothing = door_of_nothing.rows(item["sql"])
+    of_nothing = door_of_nothing.rows(item["sql"]) if door_of_nothing else None
     is_claimed = any(isinstance(value, Decimal | float | int) and value for row in rows for value in row.values())
     if of_nothing == rows and is_claimed:
         yield f"{place}: its SQL gives this of no row at all, so it proves nothing"

@@ -71,7 +71,7 @@ README = """\
 
 {organisation}, {quarter}, {status}; issued {issued_at}, prepared by {prepared_by}, approved by {approver}.
 
-One command compares every file, works out every figure again and, where what renders is installed, the report byte for byte:
+One command compares every file, works out every figure again and reads every text and cell of the report back:
 
     trainledger verify .           # or, for auditors, from its small wheel: trainledger-verify .
 

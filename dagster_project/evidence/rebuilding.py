@@ -177,9 +177,9 @@ def _other_figures(pack: Path, connection: duckdb.DuckDBPyConnection, schemas: M
         else:
             connection.execute(f"copy (from {schema}.{quoted(file.stem)}) to {literal(str(target))} (format parquet)")
     record = read_json(pack / "report" / REPORT)
-    with opened_door(data) as (_, door), opened_door(data, is_empty=True) as (_, of_nothing):
+    with opened_door(data) as (_, door):
         for item in asked_items(record):
-            for text in other_values(door, of_nothing, item):
+            for text in other_values(door, None, item):
                 yield f"{text} (of the tables that the landing gives)"
 
 
