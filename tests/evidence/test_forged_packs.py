@@ -69,13 +69,14 @@ FORGED = [
 ]
 
 
-def test_sql_of_a_forger_in_a_pack_is_named_and_does_nothing(copied_pack: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("half", [0, 1])
+def test_sql_of_a_forger_in_a_pack_is_named_and_does_nothing(copied_pack: Path, tmp_path: Path, half: int) -> None:
     """Each of another figure of one pack, which is verified once: that takes seconds."""
-    outside = tmp_path / "outside"
-    forged = [forge_in_pack(copied_pack, sql.format(outside=outside), at) for at, (sql, _) in enumerate(FORGED)]
-    assert len({*forged}) == len(FORGED)
+    outside, chosen = tmp_path / "outside", FORGED[half::2]
+    forged = [forge_in_pack(copied_pack, sql.format(outside=outside), at) for at, (sql, _) in enumerate(chosen)]
+    assert len({*forged}) == len(chosen)
     differences = verified(copied_pack)
-    for figure, (_, answer) in zip(forged, FORGED, strict=True):
+    for figure, (_, answer) in zip(forged, chosen, strict=True):
         assert any(text.startswith(f"{figure}: ") and answer in text for text in differences), (figure, differences)
     named = {text.partition(":")[0].partition(",")[0] for text in differences}
     assert named == {*forged, "report/report.json"}, "nothing else of the pack differs but the page of it"
