@@ -156,7 +156,7 @@ def _compare_texts(report: Path, record: Any, again: Arranged, found: Findings) 
         elif content == same.get(name):
             found.counts["rendered"] = found.counts.get("rendered", 0) + 1
         else:
-            found.differences += _other_texts(name, content, texts[name])
+            _compare_page(name, content, texts[name], found)
     digests = {name: printed.digest(them) for name, them in texts.items() if has_fonts or not name.endswith(".pdf")}
     stated = {name: record.get("printed", {}).get(name) for name in digests}
     if "printed" not in record and found.issued.get("form") != layout.FORM:
@@ -175,6 +175,21 @@ def _documents(report: Path) -> list[str]:
     return [name for name in layout.DOCUMENTS if name != REPORT and (report / name).is_file()]
 
 
+def _compare_page(name: str, content: bytes, expected: list[str], found: Findings) -> None:
+    """A page or workbook of other bytes. Where the texts of a page are the same, its marks or styles may hide some of them."""
+    before = len(found.differences)
+    found.differences += _other_texts(name, content, expected)
+    if len(found.differences) > before or not name.endswith(".html"):
+        return
+    installed, then = layout.renderers(), found.issued["renderers"]
+    what = f"report/{name}: its texts are those of {REPORT}, and it is marked up or styled otherwise"
+    if others := [one for one in ("jinja2", "markupsafe") if installed[one] != then.get(one)]:
+        found.is_partial = True
+        found.remarks.append(f"{what}: install the {' and '.join(others)} of code/installed.txt to see whether by that alone.")
+    else:
+        found.differences.append(what)
+
+
 def _other_texts(name: str, content: bytes, expected: list[str]) -> Iterator[str]:
     """Texts of a page or workbook that are not those expected."""
     try:
@@ -184,8 +199,6 @@ def _other_texts(name: str, content: bytes, expected: list[str]) -> Iterator[str
         return
     if there != expected:
         yield f"report/{name}: {_first_other(expected, there)}"
-    elif name.endswith(".html"):  # what hides a text is in its marks or styles
-        yield f"report/{name}: its texts are those of {REPORT}, and it is marked up or styled otherwise"
 
 
 def _compare_paper(name: str, content: bytes, expected: list[str], record: Any, found: Findings, *, has_fonts: bool) -> None:
