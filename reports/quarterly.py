@@ -5,13 +5,16 @@ missing months) was decided when the file was published.
 """
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from reports import REPORT_FORMAT, contents
 from reports.code import code_digest
 from reports.issue import Issue, Policy
-from reports.page import html, records, words
+from reports.model import Figure, Section, Table
+from reports.page import cells, html, printed, records, tree, words
 from reports.pages import answer
 from reports.publication import open_publication
 from reports.quarter import Quarter
@@ -32,6 +35,72 @@ class QuarterlyReport:
     tables: tuple[Path, ...]
 
 
+@dataclass(frozen=True)
+class Arranged:
+    """A quarter of a published file before it is on paper: its record, its page, and what its files are written of."""
+
+    record: dict[str, Any]
+    page: str
+    figures: list[Figure]
+    vintage: Table
+    sections: list[Section]
+
+    @property
+    def tables(self) -> list[Table]:
+        return [self.vintage, *(table for section in self.sections for table in section.tables)]
+
+    def workbook(self) -> bytes:
+        from reports.page import workbook
+
+        return workbook.document(self.record, self.figures, self.vintage, self.sections)
+
+    def texts(self, book: bytes, write: Callable[[str], str] = str) -> dict[str, list[str]]:
+        """What each document prints, by its file. `write` gives a word in the letters that the fonts of paper have."""
+        body = tree.read(self.page)
+        of_paper = printed.of_paper(body, write)
+        return {"report.html": printed.of_page(body), "report.pdf": of_paper, "report.xlsx": cells.texts(book)}
+
+
+def arranged(
+    published: Path,
+    quarter: str,
+    *,
+    organisation: str,
+    status_note: str | None = None,
+    policy: Policy | None = None,
+    issue: Issue | None = None,
+    code: str = "",
+) -> Arranged:
+    """Read a quarter of a published file and lay its page out. `code`: the digest that the page prints, not that of this code."""
+    span = Quarter.parse(quarter)
+    with open_publication(published) as publication:
+        require_data(publication, span)
+        decided = decide(publication, span)
+        status = as_issued(decided) if issue else decided
+        figures = headlines.headline_figures(publication, span)
+        sections = contents.sections(publication, span, figures, policy, issue)
+        vintage = replace(answer(publication, span, "vintage"), code="T0")
+        vintage_sentence = quality.vintage_sentence(publication, span)
+    record: dict[str, Any] = {
+        "report": "quarterly",
+        "format": REPORT_FORMAT,
+        "organisation": organisation,
+        "quarter": span.name,
+        "status": status.name,
+        "status_reasons": list(status.reasons),
+        "status_note": status_note,
+        "issue": asdict(issue) if issue else None,
+        "policy": policy.record() if policy else None,
+        "vintage_sentence": vintage_sentence,
+        "scope_sentence": words.SCOPE_SENTENCE,
+        "report_code_sha256": code or code_digest(),
+        "figures": [records.figure_record(figure) for figure in figures],
+        "vintage": records.table_record(vintage),
+        "sections": [records.section_record(section) for section in sections],
+    }
+    return Arranged(record, html.page(record, span, figures, vintage, sections), figures, vintage, sections)
+
+
 def render(
     published: Path,
     quarter: str,
@@ -47,43 +116,17 @@ def render(
     What the file itself does not hold is reported by the caller: `status_note` is printed on the cover, such as an as-of time;
     `policy` and `issue` in the sections on restatements and evidence.
     """
-    from reports.page import pdf, workbook  # a refresh knows reports and renders none: it does not load what sets them
+    from reports.page import fonts, pdf  # a refresh knows reports and renders none: it does not load what sets them
 
-    span = Quarter.parse(quarter)
-    with open_publication(published) as publication:
-        require_data(publication, span)
-        decided = decide(publication, span)
-        status = as_issued(decided) if issue else decided
-        figures = headlines.headline_figures(publication, span)
-        sections = contents.sections(publication, span, figures, policy, issue)
-        vintage = replace(answer(publication, span, "vintage"), code="T0")
-        vintage_sentence = quality.vintage_sentence(publication, span)
-    record: dict[str, object] = {
-        "report": "quarterly",
-        "format": REPORT_FORMAT,
-        "organisation": organisation,
-        "quarter": span.name,
-        "status": status.name,
-        "status_reasons": list(status.reasons),
-        "status_note": status_note,
-        "issue": asdict(issue) if issue else None,
-        "policy": policy.record() if policy else None,
-        "vintage_sentence": vintage_sentence,
-        "scope_sentence": words.SCOPE_SENTENCE,
-        "report_code_sha256": code_digest(),
-        "figures": [records.figure_record(figure) for figure in figures],
-        "vintage": records.table_record(vintage),
-        "sections": [records.section_record(section) for section in sections],
-    }
-    text = html.page(record, span, figures, vintage, sections)
-    paper, book = pdf.document(text, record), workbook.document(record, figures, vintage, sections)
-    folder = out / span.name
-    tables = [vintage, *(table for section in sections for table in section.tables)]
-    records.write_tables(folder / "tables", tables)
+    it = arranged(published, quarter, organisation=organisation, status_note=status_note, policy=policy, issue=issue)
+    record, text, book = it.record, it.page, it.workbook()
+    record["printed"] = {name: printed.digest(found) for name, found in it.texts(book, fonts.printable).items()}
+    folder = out / str(record["quarter"])
+    records.write_tables(folder / "tables", it.tables)
     records.write_file(folder / "report.json", json.dumps(record, ensure_ascii=False, indent=1) + "\n")
     records.write_file(folder / "report.html", text)
-    records.write_file(folder / "report.pdf", paper)
+    records.write_file(folder / "report.pdf", pdf.document(text, record))
     records.write_file(folder / "report.xlsx", book)
-    files = tuple(folder / "tables" / f"{table.id}.csv" for table in tables if not table.absent)
+    files = tuple(folder / "tables" / f"{table.id}.csv" for table in it.tables if not table.absent)
     forms = {form: folder / f"report.{form}" for form in ("html", "json", "pdf", "xlsx")}
-    return QuarterlyReport(**forms, status=status.name, reasons=status.reasons, tables=files)
+    return QuarterlyReport(**forms, status=record["status"], reasons=tuple(record["status_reasons"]), tables=files)

@@ -55,6 +55,8 @@ SECONDS = {
     "test_doctor_of_tables.py": 21,
     "test_forged_packs.py": 21,
     "test_forger.py": 150,
+    "test_landing.py": 90,
+    "test_documents.py": 45,
     "test_report_on_paper.py": 18,
     "test_no_decimal_is_cut.py": 18,
     "test_first_page.py": 17,

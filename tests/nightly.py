@@ -93,6 +93,7 @@ PARTS = {
             "tests/deploy/test_google_permissions.py",
             "tests/deploy/test_terraform.py",
             "tests/evidence/forger/test_forger.py",
+            "tests/evidence/forger/test_landing.py",
             "tests/evidence/test_absent_report_tables.py",
             "tests/evidence/test_issuing.py",
             "tests/evidence/test_restatements.py",

@@ -7,7 +7,6 @@ reported, and is none. It stays light: `trainledger-verify` carries it to where 
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
@@ -17,23 +16,22 @@ from typing import Any
 import duckdb
 
 from dagster_project.base.failures import UsageError
-from dagster_project.evidence import chained, derived, layout, signatures, stamps
+from dagster_project.evidence import chained, derived, documents, layout, signatures, stamps
 from dagster_project.evidence.findings import Findings
 from dagster_project.evidence.layout import ISSUE, REPORT
 from dagster_project.evidence.manifest import files_below, manifest_differences, opened_pack, read_json
 from dagster_project.evidence.signatures import NO_TRUST, Trust
-from reports.code import code_digest
 from reports.door import Door, TooLongError, require_select
 from reports.errors import ReportError
-from reports.issue import Issue, Policy
 from reports.page.numbers import plain
 from reports.publication import Publication, opened_door
+from reports.quarterly import Arranged
 from reports.statements import report_statements
 from reports.tracing.figures import IN_SQL
 
 CHANGES = ("change", "change_by_activity", "change_by_method", "change_ratio")
 NUMBERS = ("value", "low", "high", "prior_low", "prior_high", *CHANGES, "whole", "prior")  # of a headline figure
-DEPENDS = {".pdf": ("typst", "jinja2", "markupsafe", *layout.FONTS), ".xlsx": ("xlsxwriter",), ".html": ("jinja2", "markupsafe")}
+DEPENDS = ("typst", *layout.FONTS)  # what the bytes of a PDF depend on
 # of a pack's folder and its issue.json: tables that differ, tables that cannot be built again, how many were compared
 Rebuild = Callable[[Path, dict[str, Any]], tuple[list[str], list[str], int]]
 
@@ -66,9 +64,11 @@ def _ask_again(folder: Path, found: Findings) -> None:
     """Figures and rendering, of a pack whose files are those of its manifest."""
     try:
         _check_figures(folder, found)
-        _check_rendering(folder, found)
+        if again := documents.compare(folder, found):
+            _render_again(folder, found, again)
     except TooLongError as error:
-        found.differences.append(str(error))
+        found.remarks.append(str(error))
+        found.is_partial = True
     except (KeyError, TypeError, ValueError, AttributeError, UsageError, ReportError) as error:  # another program wrote it
         found.differences.append(f"{ISSUE}: the pack is not as trainledger writes one ({type(error).__name__}: {error})")
 
@@ -86,7 +86,7 @@ def _check_figures(folder: Path, found: Findings) -> None:
                 what = f"it is not the SQL that report.json gives for {item['id']}"
                 found.differences.append(f"sql/{layout.query_name(item)}.sql: {what}")
             with _asking(item["id"], found):
-                found.differences += _other_values(door, door_of_nothing, item)
+                found.differences += other_values(door, door_of_nothing, item)
             figures = sum(len(row["values"]) for row in item["rows"]) if "rows" in item else 1
             found.counts["figures"] = found.counts.get("figures", 0) + figures
         for model, statement in report_statements(Publication(connection, door)).items():
@@ -105,7 +105,7 @@ def _asking(what: str, found: Findings) -> Iterator[None]:
     try:
         yield
     except TooLongError as error:
-        raise TooLongError(f"{what}: {error} No more of the pack's SQL is asked.") from None
+        raise TooLongError(f"{what}: {error} It cannot be compared, and no more of the pack's SQL is asked.") from None
     except (duckdb.Error, ReportError) as error:
         found.differences.append(f"{what}: its SQL cannot be run on the pack's tables ({str(error).splitlines()[0]})")
 
@@ -123,11 +123,11 @@ def _other_model(connection: duckdb.DuckDBPyConnection, door: Door, model: str, 
         yield f"data/marts/{model}.parquet: its SQL gives other rows of the pack's tables"
 
 
-def _other_values(door: Door, door_of_nothing: Door, item: dict[str, Any]) -> Iterator[str]:
-    """What a table or headline figure of the report has, and its SQL does not give."""
+def other_values(door: Door, door_of_nothing: Door | None, item: dict[str, Any]) -> Iterator[str]:
+    """What a table or headline figure of the report has, and its SQL does not give; of no row at all it is to give nothing."""
     is_table, place = "rows" in item, item["id"]
     rows = door.rows(item["sql"], numbers=() if is_table else [IN_SQL.get(name, name) for name in NUMBERS])
-    of_nothing = door_of_nothing.rows(item["sql"])
+    of_nothing = door_of_nothing.rows(item["sql"]) if door_of_nothing else None
     is_claimed = any(isinstance(value, Decimal | float | int) and value for row in rows for value in row.values())
     if of_nothing == rows and is_claimed:
         yield f"{place}: its SQL gives this of no row at all, so it proves nothing"
@@ -143,32 +143,23 @@ def _other_values(door: Door, door_of_nothing: Door, item: dict[str, Any]) -> It
                 yield f"{stated['id']}, {name}: the report has {value}, its SQL gives {found}"
 
 
-def _check_rendering(folder: Path, found: Findings) -> None:
-    """Render the report again from the pack's tables, byte for byte, where the code and libraries that did it are here."""
-    issued, record = found.issued, read_json(folder / "report" / REPORT)
-    if record["report_code_sha256"] != code_digest():
-        what = "The report was rendered by another version of the code than is installed"
-        found.remarks.append(f"{what}: figures are compared, its bytes are not.")
-        return
-    installed = layout.renderers()
+def _render_again(folder: Path, found: Findings, again: Arranged) -> None:
+    """Set the PDF again, byte for byte, where the libraries that did it are here: what its drawings show is in no text.
+
+    An extra: every text of it was read back and compared without them.
+    """
+    installed, then = layout.renderers(), found.issued["renderers"]
     if missing := [name for name in layout.RENDERERS if name not in installed]:
         what = f"Rendering: not asked for, as {', '.join(missing)} are not installed (trainledger-verify[rendering] has them)"
-        found.remarks.append(f"{what}: that the pages show these figures is not compared.")
+        found.remarks.append(f"{what}: texts were read back, drawings are not compared.")
         return
-    from reports.quarterly import render
+    if others := [name for name in DEPENDS if installed[name] != then.get(name)]:
+        what = f"report/report.pdf is not rendered again: {', '.join(others)} is not the version that wrote it"
+        found.remarks.append(f"{what}: its texts were read back, its drawings are not compared.")
+        return
+    from reports.page import pdf
 
-    others = {name for name, version in issued["renderers"].items() if installed.get(name) != version}
-    with tempfile.TemporaryDirectory(prefix="trainledger-render-") as scratch:
-        policy, issue = Policy.of(issued["policy"]), Issue.of(issued)
-        quarter, organisation, note = issued["quarter"], issued["organisation"], issued["status_note"]
-        render(folder / "data", quarter, Path(scratch), organisation=organisation, status_note=note, policy=policy, issue=issue)
-        again, was = Path(scratch) / issued["quarter"], folder / "report"
-        for name in sorted({*files_below(again), *files_below(was)}):
-            if found_others := ", ".join(sorted(others.intersection(DEPENDS.get(Path(name).suffix, ())))):
-                found.remarks.append(f"report/{name} is not compared: {found_others} is not the version that wrote it.")
-            elif not ((again / name).is_file() and (was / name).is_file()):
-                found.differences.append(f"report/{name}: rendering the report again gives other files")
-            elif (again / name).read_bytes() != (was / name).read_bytes():
-                found.differences.append(f"report/{name}: rendering the report again gives other bytes")
-            else:
-                found.counts["rendered"] = found.counts.get("rendered", 0) + 1
+    if pdf.document(again.page, again.record) == (folder / "report" / "report.pdf").read_bytes():
+        found.counts["rendered"] = found.counts.get("rendered", 0) + 1
+    elif not found.differences:
+        found.differences.append("report/report.pdf: its texts are as stated, and rendering it again gives other bytes")

@@ -33,11 +33,11 @@ from reports.page.numbers import plain
 
 ATTRIBUTIONS = "fct_charge_attributions"  # published as Parquet alone: without a digest
 PLAIN = ("issue.json", "gates.json", "README.md", "load.sql", crate.FILE, MANIFEST, *BESIDE)
-DOCUMENTS = ("report.json", "report.html", "report.pdf", "report.xlsx")
 CODE = ("version.json", "installed.txt", "run.lock")
 OTHER_FORM = (
     "This pack has another form than this version writes (those before 0.9 have none): digests of tables, SELECTs, rows/, sql/, "
-    "attributions, gates.json, README.md, code/ and the list of files are not derived again. Verify it with its own version too."
+    "attributions, gates.json, README.md, code/ and the list of files are not derived again; it has no digests of what its "
+    "documents print, and none of the SQL of its tables. Verify it with its own version too."
 )
 FOLDERS = re.compile(r"data/(marts|ops|seeds)/[a-z0-9_]+\.parquet|validations/[^/]+/[^/]+\.json")
 
@@ -163,7 +163,7 @@ def _of_documents(
 def _of_names(folder: Path, record: Any) -> Iterator[str]:
     """Files that no pack has: nobody compares them with anything."""
     tables = {f"tables/{item['id']}.csv" for item in layout.asked_items(record) if "rows" in item}
-    known = {*PLAIN, *(f"report/{name}" for name in (*DOCUMENTS, *tables)), *(f"code/{name}" for name in CODE)}
+    known = {*PLAIN, *(f"report/{name}" for name in (*layout.DOCUMENTS, *tables)), *(f"code/{name}" for name in CODE)}
     queries = {layout.query_name(item) for item in layout.asked_items(record)}
     known |= {f"rows/{name}.parquet" for name in queries}
     for name in files_below(folder):

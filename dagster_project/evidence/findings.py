@@ -48,9 +48,10 @@ def tell_findings(found: Findings, tell: Callable[[str], None], *, as_json: bool
     if code == NOT_COMPARED and not found.is_partial:
         tell("Nothing could be compared: the report has no figure with SQL.")
     elif not found.differences:
-        counts = {"figures": 0, "rendered": 0} | found.counts
+        counts = {"figures": 0, "rendered": 0, "texts": 0, "documents": 0} | found.counts
         rebuilt = f"; {counts['rebuilt']} tables rebuilt from the landing" if "rebuilt" in counts else ""
         report = f"{report_id} is{', as far as it could be compared,' if found.is_partial else ''} as it was issued"
         files, figures, rendered = (counts[name] for name in ("files", "figures", "rendered"))
-        tell(f"{report}: {files} files, {figures} figures from their SQL, {rendered} files rendered again{rebuilt}.")
+        read = f"{counts['texts']} texts and cells of {counts['documents']} documents read back"
+        tell(f"{report}: {files} files, {figures} figures from their SQL, {read}, {rendered} files rendered again{rebuilt}.")
     return code

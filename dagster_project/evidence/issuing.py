@@ -7,7 +7,7 @@ the report issued. Killed anywhere before, there is no issued report, and the ne
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
@@ -27,6 +27,7 @@ from dagster_project.publishing.reporting import policy_of, render_quarter
 from dagster_project.settings import Settings
 from dagster_project.warehouse.home import Home
 from dagster_project.warehouse.site import Site
+from dagster_project.warehouse.statements import digests
 from reports.issue import Issue
 from reports.publication import open_folder
 
@@ -171,7 +172,7 @@ def _write(
         "policy": record["policy"],
         "view": {name: at.isoformat() if at else None for name, at in asked.items()},
         "build": {name: publication[name] for name in ("build_id", "fingerprint", "code_version", "units", "tables")}
-        | {"absent": absent, "started_at": f"{started.isoformat()}Z"},
+        | {"absent": absent, "started_at": f"{started.isoformat()}Z", "statements": _statements(home, publication["tables"])},
         "rules": asdict(settings.rules),
         "sources": [source.model_dump(mode="json", include=kept) for source in settings.sources],
         "renderers": renderers(),
@@ -183,6 +184,12 @@ def _write(
     (folder / crate.FILE).write_bytes(crate.crate_bytes(folder, issue))
     cited = {source.name for source in home.sources if source.facts.fact in MOST_RETAINED}
     return issue, sorted({content_hash for source, _, _, content_hash in named if source in cited})
+
+
+def _statements(home: Home, tables: Collection[str]) -> dict[str, str]:
+    """A digest of the SQL that made each table, with all that it reads: another version compares those that it makes alike."""
+    every = digests(home.root)
+    return {name: every[name] for name in tables if name in every}
 
 
 def _render(settings: Settings, quarter: str, act: Issue, note: str | None, folder: Path) -> Any:

@@ -16,6 +16,7 @@ from dagster_project.base.sql import quoted
 
 ISSUE = "issue.json"
 REPORT = "report.json"
+DOCUMENTS = (REPORT, "report.html", "report.pdf", "report.xlsx")  # beside a CSV file per table
 FONTS = ("fontpkg-noto-sans", "justmytype-intl-rtl", "noto-cjk-sans-otc", "fonttools")
 RENDERERS = ("duckdb", "jinja2", "markupsafe", "typst", "xlsxwriter", *FONTS)  # whose version a rendering can depend on
 FORM = 3  # of a pack, in issue.json: another one with every change of README below, or of what derived.py compares
@@ -75,7 +76,7 @@ README = """\
 
 {organisation}, {quarter}, {status}; issued {issued_at}, prepared by {prepared_by}, approved by {approver}.
 
-One command compares every file, works out every figure again and, where what renders is installed, the report byte for byte:
+One command compares every file, works out every figure again and reads every text and cell of the report back:
 
     trainledger verify .           # or, for auditors, from its small wheel: trainledger-verify .
 

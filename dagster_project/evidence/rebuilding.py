@@ -20,9 +20,12 @@ from dagster_project.base.failures import GateError, UsageError
 from dagster_project.election.election import Election, elect
 from dagster_project.election.units import fingerprints, months_to_build, turned_months
 from dagster_project.election.winners import Name, View, name_of
+from dagster_project.evidence.checking import other_values
+from dagster_project.evidence.layout import REPORT, asked_items
+from dagster_project.evidence.manifest import read_json
 from dagster_project.evidence.pack import named_in, write_seeds
 from dagster_project.landing.restated import Restated
-from dagster_project.publishing.digest import literal, table_digest
+from dagster_project.publishing.digest import literal, quoted, table_digest
 from dagster_project.publishing.tables import published_tables
 from dagster_project.settings import Settings
 from dagster_project.settings.document import settings_of
@@ -31,7 +34,7 @@ from dagster_project.warehouse.building import Listener, begin_file, create_raw,
 from dagster_project.warehouse.home import Home
 from dagster_project.warehouse.site import Site
 from dagster_project.warehouse.statements import SEED, Statement
-from reports.publication import Publication, open_folder
+from reports.publication import Publication, open_folder, opened_door
 
 
 def view_of(issued: Mapping[str, Any], named: frozenset[Name]) -> View:
@@ -115,18 +118,67 @@ def landing_differences(
             return [f"{source} {partition}: {what} {content}" for source, partition, _, content in missing], [], 0
         seeds = other_seeds(pack / "data" / "seeds", home.root)
         _, absent = build_tables(home, election, seeds, listener)
-        code, code_then = code_version(), issued["build"]["code_version"]
-        remark = "with the same code" if code == code_then else f"built with code {code[:12]}, issued with {code_then[:12]}"
-        schemas = {table.name: table.schema for table in published_tables(modelling.project(home.root))}
-        tables = {name: digest for name, digest in issued["build"]["tables"].items() if name not in absent}
-        with duckdb.connect(str(home.site.build_file), read_only=True) as connection:
-            differences = [
-                f"data/marts/{name}.parquet: the landing gives other rows ({remark})"
-                for name, digest in tables.items()
-                if name not in schemas or table_digest(connection, schemas[name], name).digest != digest
-            ]
-        left_out = sorted(issued["build"]["tables"].keys() & absent.keys())
-        return differences, [f"data/marts/{name}.parquet is not compared: {absent[name]}" for name in left_out], len(tables)
+        return _compare(pack, issued, home, absent, Path(scratch))
+
+
+def _compare(
+    pack: Path, issued: Mapping[str, Any], home: Home, absent: Mapping[str, str], scratch: Path
+) -> tuple[list[str], list[str], int]:
+    """The tables of a build with those of a pack, by their digests, and its figures with those that the report prints.
+
+    By another version of the code than the pack names a table is compared where the SQL is equal that makes it and what it reads.
+    """
+    code, code_then = code_version(), issued["build"]["code_version"]
+    is_same, then = code == code_then, issued["build"].get("statements", {})
+    remark = "with the same code" if is_same else f"built with code {code[:12]}, issued with {code_then[:12]}"
+    version = read_json(pack / "code" / "version.json").get("trainledger")
+    install = f"Install trainledger {version} (code {code_then[:12]}) to compare them all; this is code {code[:12]}."
+    schemas = {table.name: table.schema for table in published_tables(modelling.project(home.root))}
+    now = {} if is_same else statements.digests(home.root)
+    tables = {name: digest for name, digest in issued["build"]["tables"].items() if name not in absent}
+    comparable = {name for name in tables if is_same or (name in then and now.get(name) == then[name])}
+    with duckdb.connect(str(home.site.build_file), read_only=True) as connection:
+        connection.execute("set TimeZone = 'UTC'")
+        others = {
+            name
+            for name, digest in tables.items()
+            if name not in schemas or table_digest(connection, schemas[name], name).digest != digest
+        }
+        differences = [
+            f"data/marts/{name}.parquet: the landing gives other rows ({remark})" for name in sorted(others & comparable)
+        ]
+        left_out = [
+            f"data/marts/{name}.parquet is not compared: {absent[name]}"
+            for name in sorted(issued["build"]["tables"].keys() & absent.keys())
+        ]
+        left_out += [
+            f"data/marts/{name}.parquet is not compared: its SQL is another here. {install}"
+            for name in sorted(others - comparable)
+        ]
+        if not is_same and not left_out:
+            left_out.append(f"The tables were built again by another version of the code. {install}")
+        if not differences and not others:
+            names = {name: schema for name, schema in schemas.items() if name not in absent}
+            differences += _other_figures(pack, connection, names, scratch)
+    return differences, left_out, len(tables) - len(others - comparable)
+
+
+def _other_figures(pack: Path, connection: duckdb.DuckDBPyConnection, schemas: Mapping[str, str], scratch: Path) -> Iterator[str]:
+    """Figures that the report prints and that its SQL does not give of the tables that were built again."""
+    data = scratch / "data"
+    for file in sorted((pack / "data").rglob("*.parquet")):
+        target = data / file.relative_to(pack / "data")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        schema = schemas.get(file.stem) if file.parent.name == "marts" else None
+        if schema is None:  # deliveries, gates and the like: of the act of building
+            target.symlink_to(file.absolute())
+        else:
+            connection.execute(f"copy (from {schema}.{quoted(file.stem)}) to {literal(str(target))} (format parquet)")
+    record = read_json(pack / "report" / REPORT)
+    with opened_door(data) as (_, door):
+        for item in asked_items(record):
+            for text in other_values(door, None, item):
+                yield f"{text} (of the tables that the landing gives)"
 
 
 def _restated(publication: Publication) -> Iterator[Restated]:

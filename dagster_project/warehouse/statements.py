@@ -99,6 +99,15 @@ def needed(every: Iterable[Statement], relations: Collection[str]) -> list[State
     return found[::-1]
 
 
+def digests(home: Path) -> dict[str, str]:
+    """By name of each model, sha256 over what is run for it and for all that it reads."""
+    found: dict[str, str] = {}
+    for one in (one for one in statements(home) if not one.is_test):  # who reads comes behind what is read
+        behind = "\n".join(f"{read} {found.get(read, '')}" for read in one.reads)
+        found[one.relation] = hashlib.sha256(f"{one.definition}\n{behind}".encode()).hexdigest()
+    return {relation.partition(".")[2]: digest for relation, digest in found.items()}
+
+
 def statements(home: Path) -> list[Statement]:
     """Every statement of a build, in an order in which each has what it reads; a test as soon as all it reads is there."""
     texts, nodes = modelling.compiled(home), modelling.project(home)["nodes"]

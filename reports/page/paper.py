@@ -5,6 +5,7 @@ here. Left out is what only a screen has: the menu, links to files, the SQL behi
 and names the table that has its numbers.
 """
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
@@ -22,6 +23,10 @@ NEVER = frozenset({"nav", "footer", "details", "style", "title", "desc"})
 INLINE = frozenset({"a", "b", "strong", "i", "em", "span", "sup", "sub", "code", "abbr", "small", "time", "br"})
 STYLES = {"strong": "bold", "b": "bold", "em": "italic", "i": "italic", "code": "code", "sup": "sup", "sub": "sub"}
 QUIET = frozenset({"code", "quarter", "unit", "tile-unit", "again", "number"})  # classes of what is printed smaller and lighter
+CODE_POINTS = (
+    "‹U+1F680› stands for a character that nobody sees, or that the fonts of this document do not have; names are whole in the "
+    "data files."
+)
 BREAK = "\u200b"  # where a long id may be broken; names never hold one, as it is no visible character
 NARROW_SPACE = "\u202f"  # as wide as the thin space, and no line ends in it
 
@@ -69,6 +74,15 @@ def _runs(value: Any) -> Iterator[Run]:
     elif isinstance(value, list):
         for part in value:
             yield from _runs(part)
+
+
+def explained(blocks: list[Block]) -> list[Block]:
+    """With a sentence on the cover for who meets a code point."""
+    if "‹U+" not in json.dumps(blocks, ensure_ascii=False):
+        return blocks
+    place = next((n for n, block in enumerate(blocks) if "scope" in block.get("css", "").split()), 0) + 1
+    note = {"kind": "paragraph", "css": "below", "runs": [{"text": CODE_POINTS, "style": ""}]}
+    return [*blocks[:place], note, *blocks[place:]]
 
 
 class Paper:

@@ -14,13 +14,9 @@ import typst
 from reports.page import fonts, tree
 from reports.page.columns import measure
 from reports.page.names import visible
-from reports.page.paper import Block, Paper
+from reports.page.paper import Block, Paper, explained
 
 TEMPLATE = Path(__file__).resolve().parent / "templates" / "report.typ"
-CODE_POINTS = (
-    "‹U+1F680› stands for a character that nobody sees, or that the fonts of this document do not have; names are whole in the "
-    "data files."
-)
 NO_DATE = datetime(1980, 1, 1, tzinfo=UTC)  # typst wants one; the document is given none
 
 
@@ -35,7 +31,7 @@ def document(html: str, record: dict[str, Any]) -> bytes:
 
 
 def _set(body: tree.Element, record: dict[str, Any], write: Callable[[str], str]) -> bytes:
-    blocks = _laid_out(_explained(Paper(body, write).blocks()))
+    blocks = _laid_out(explained(Paper(body, write).blocks()))
     organisation = write(visible(str(record["organisation"])))
     title = f"{organisation}, training runs, {record['quarter']} ({record['status']})"
     report = {
@@ -58,15 +54,6 @@ def _set(body: tree.Element, record: dict[str, Any], write: Callable[[str], str]
     )
     assert isinstance(done, bytes)
     return done
-
-
-def _explained(blocks: list[Block]) -> list[Block]:
-    """With a sentence on the cover for who meets a code point."""
-    if "‹U+" not in json.dumps(blocks, ensure_ascii=False):
-        return blocks
-    place = next((n for n, block in enumerate(blocks) if "scope" in block.get("css", "").split()), 0) + 1
-    note = {"kind": "paragraph", "css": "below", "runs": [{"text": CODE_POINTS, "style": ""}]}
-    return [*blocks[:place], note, *blocks[place:]]
 
 
 def _laid_out(blocks: list[Block]) -> list[Block]:

@@ -6,6 +6,7 @@ Every digit is there, with its unit, its method and its SQL. A file is written w
 import csv
 import io
 import os
+from collections.abc import Iterable
 from dataclasses import fields
 from hashlib import sha256
 from pathlib import Path
@@ -18,18 +19,22 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run the
 
 def csv_text(table: Table) -> str:
     """The table with every digit; null is an empty cell. Units are in report.json."""
+    keys = [column.key for column in table.spec.columns]
+    rows = [[csv_cell(plain(row[key]), is_text=isinstance(row[key], str)) for key in keys] for row in table.rows]
+    return csv_of([keys, *rows])
+
+
+def csv_of(rows: Iterable[list[str]]) -> str:
+    """Rows of cells as the text of a CSV file."""
     buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow([column.key for column in table.spec.columns])
-    for row in table.rows:
-        writer.writerow([_cell(row[column.key]) for column in table.spec.columns])
+    csv.writer(buffer, lineterminator="\n").writerows(rows)
     return buffer.getvalue()
 
 
-def _cell(value: object) -> str:
-    """The value as text no spreadsheet takes for a formula."""
-    text = plain(value) or ""
-    return f"'{text}" if isinstance(value, str) and text.startswith(FORMULA_STARTS) else text
+def csv_cell(text: str | None, *, is_text: bool) -> str:
+    """A value as text that no spreadsheet takes for a formula."""
+    text = text or ""
+    return f"'{text}" if is_text and text.startswith(FORMULA_STARTS) else text
 
 
 def digest(text: str) -> str:

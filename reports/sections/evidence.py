@@ -17,8 +17,8 @@ def how_to_repeat(issue: Issue | None) -> str:
     return (
         f"Report {issue.report_id}, issued {issue.issued_at}, approved by {issue.approver}. To do the work again: "
         f"`trainledger verify {issue.report_id}.zip` compares every file, works out every figure from the pack's own tables and "
-        "renders this report byte for byte, and prints who has signed it. Every query runs in DuckDB without our code: README.md "
-        "in the pack."
+        "reads every text and cell of its documents back, and prints who has signed it. Every query runs in DuckDB without our "
+        "code: README.md in the pack."
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -11,11 +12,12 @@ import pytest
 import yaml
 
 from dagster_project.base.durable import sha256_of
-from dagster_project.evidence import chain
+from dagster_project.evidence import chain, paper
 from dagster_project.landing.retention import cited_hashes
 from reports import quarterly
+from reports.page import printed
 from reports.sections.status import Status
-from tests.evidence.kit import APPROVER, LATER, PREPARER, key
+from tests.evidence.kit import APPROVER, LATER, NOW, PREPARER, key
 from tests.evidence.test_evidence_packs import found_in
 from tests.warm import run_trainledger
 
@@ -36,6 +38,8 @@ def without_paper(monkeypatch: pytest.MonkeyPatch) -> None:
     """No PDF and no workbook: they are most of what a report costs."""
     monkeypatch.setattr("reports.page.pdf.document", lambda *_: b"%PDF-")
     monkeypatch.setattr("reports.page.workbook.document", lambda *_: b"PK")
+    monkeypatch.setattr("reports.page.cells.texts", lambda *_: [])
+    monkeypatch.setattr("dagster_project.evidence.documents._compare_paper", lambda *_, **__: None)
 
 
 def test_the_first_report_names_who_when_and_that_rows_may_still_change(pack: Path) -> None:
@@ -95,6 +99,18 @@ def test_the_same_publication_gives_the_same_bytes_but_for_the_act_of_issuing(ho
     assert {name for name in one if one[name] != other[name]} == {
         *("README.md", "issue.json", "ro-crate-metadata.json", "report/report.html", "report/report.json", "report/report.pdf")
     }
+    for name in ("README.md", "issue.json", "report/report.html", "report/report.json"):
+        texts = [without_the_act((folder / report / name).read_text()) for report in ("2026Q2-1", "2026Q2-2")]
+        assert texts[0] == texts[1], name
+    papers = [paper.read((folder / name / "report" / "report.pdf").read_bytes()) for name in ("2026Q2-1", "2026Q2-2")]
+    assert len({without_the_act("".join(printed.texts(one.blocks))) for one in papers}) == 1
+
+
+def without_the_act(text: str) -> str:
+    """A text without the number of a report, the one before, its time, and digests of what has them."""
+    text = re.sub(r' ?It ?takes ?the ?place ?of ?2026Q2-1\.|"supersedes": (null|"2026Q2-1"),?', "", text)
+    text = re.sub(r'("report\.(html|pdf)": )"[0-9a-f]{64}"', r"\1", text)
+    return text.replace("2026Q2-1", "NUMBER").replace("2026Q2-2", "NUMBER").replace(NOW, "TIME").replace(LATER, "TIME")
 
 
 def test_a_report_that_a_chain_does_not_name_and_a_changed_line_are_found(home: Path) -> None:

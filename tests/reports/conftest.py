@@ -33,6 +33,7 @@ def _paper() -> Iterator[None]:
     with (
         mock.patch("reports.page.pdf.document", return_value=b"%PDF-"),
         mock.patch("reports.page.workbook.document", return_value=b"PK"),
+        mock.patch("reports.page.cells.texts", return_value=[]),
     ):
         yield
 

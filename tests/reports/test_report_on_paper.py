@@ -22,9 +22,10 @@ import typst
 from pypdf import PdfReader
 from pypdf.generic import PdfObject
 
+from dagster_project.evidence import paper as evidence
 from reports.errors import FontError
 from reports.model import Column, Table, TableSpec
-from reports.page import fonts, layout, paper, tree
+from reports.page import fonts, layout, paper, printed, tree
 from reports.page.names import shown
 from reports.page.pdf import document as pdf_of
 from reports.page.words import SCOPE_SENTENCE
@@ -82,6 +83,15 @@ def pdf(report: QuarterlyReport) -> PdfReader:
 @pytest.fixture(scope="module")
 def text(pdf: PdfReader) -> str:
     return "\n".join(page.extract_text() for page in pdf.pages)
+
+
+def test_every_text_of_the_pdf_is_read_back_in_any_script(report: QuarterlyReport) -> None:
+    """What `verify` reads of a PDF by its tags is what the page has, and its digest that of report.json."""
+    read = evidence.read(report.pdf.read_bytes())
+    texts = printed.texts(read.blocks)
+    assert texts == printed.of_paper(tree.read(report.html.read_text()), fonts.printable) and len(texts) > 1000
+    assert read.strange == [] and printed.digest(texts) == json.loads(report.json.read_bytes())["printed"]["report.pdf"]
+    assert printed.comparable("e\u0301 12") == printed.comparable("\u00e9 12") != printed.comparable("\u00e9 13")
 
 
 def structure(pdf: PdfReader) -> list[Any]:

@@ -14,7 +14,7 @@ from reports.errors import ReportError
 
 BUG = 70
 _ABOUT = """Verify an issued report of trainledger against its own evidence: every file, signatures, the chain where it is
-beside it, every figure from its SQL; with the extra `rendering`, its pages byte for byte. Changes nothing, asks no network.
+beside it, every figure from its SQL, every text and cell of its documents. Changes nothing, asks no network.
 Exit code 0: nothing differs; 1: something does; 2: wrong use, or no pack; 3: nothing could be compared."""
 _ABOUT_TRACE = "From a figure of the report to the rows of the pack that give it alone, and the groups of the bill behind them."
 

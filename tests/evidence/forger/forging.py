@@ -149,6 +149,16 @@ def fewer_tables(folder: Path) -> None:
     (folder / "load.sql").write_text(layout.load_sql(folder))
 
 
+def another_value(folder: Path) -> None:
+    """A headline figure in report.json and on the page."""
+    changed_text = (
+        (folder / "report" / layout.REPORT).read_text().replace('"value": "129.000000000000"', '"value": "60.000000000000"', 1)
+    )
+    (folder / "report" / layout.REPORT).write_text(changed_text)
+    page = folder / "report" / "report.html"
+    page.write_text(page.read_text().replace("129", "60", 1))
+
+
 def dropped_row(folder: Path) -> None:
     changed_table(folder, "marts/fct_training_run_costs", "delete from forged where rowid = 0")
 

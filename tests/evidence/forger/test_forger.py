@@ -72,6 +72,13 @@ def test_a_select_that_the_pack_brings_is_compared_with_that_of_the_version(copi
         assert found.exit_code == 3 and any(words in remark for remark in found.remarks), found
 
 
+def test_a_value_of_report_json_and_of_the_page_is_not_what_its_sql_gives(copied_pack: Path) -> None:
+    forging.another_value(copied_pack)
+    forging.listed_again(copied_pack)
+    found = verify_pack(copied_pack)
+    assert found.exit_code == 1 and "2026Q2/glance/effective_cost, value: the report has 60.000000000000" in found.differences[0]
+
+
 def test_names_that_some_file_systems_take_for_one_are_refused() -> None:
     assert folded("Issue.json") == folded("issue.JSON") and folded("e\u0301") == folded("\u00c9")
     assert folded("issue.json") != folded("issues.json")
