@@ -137,14 +137,16 @@ def _at_end(pairs: Sequence[Pair], end: dt.date, world: World) -> Iterable[Row]:
 def _row(key: Key, end: dt.date, known: list[Pair], waiting: Collection[dt.date], world: World) -> Row:
     is_primary, is_energy = key[1] in PRIMARY, FAMILIES.get(COPIES.get(key[1], key[1])) == "energy"
     kept = [pair for pair in known if pair["is_registered"] and pair["promise"] in ("to_target", "fixed_work")]
-    lacking = tuple(pair for pair in kept if pair["missing_side"] and formed.half_quarter(pair["settled_at"]) not in waiting)
+    missing = [pair for pair in kept if pair["missing_side"]]
     series, recent = {}, {}
     for basis in CLASSES if is_energy else ("",):
         deciding = [pair for pair in known if pair["use"] == "decides" and (not basis or pair["basis_class"] == basis)]
         clusters = formed.form(deciding, end, waiting, is_primary=is_primary)
         look, terms = looks.at(clusters, is_primary=is_primary), world.terms.get(basis)
         moved = shifts(look.pairs, terms, world.normals) if terms and look.n >= FEWEST else None
-        series[basis] = replace(look, lacking=lacking, shifts=moved)
+        every = formed.every(deciding, end, is_primary=is_primary)
+        lacking = formed.lacking(missing, every, waiting, is_primary=is_primary)
+        series[basis] = replace(look, lacking=tuple(lacking), shifts=moved)
         recent[basis] = looks.at(clusters, is_primary=is_primary, since=dt.date(end.year - 1, end.month, 1), shifts=moved)
     basis = _better(series)
     look, other = series[basis], next((one for name, one in series.items() if name != basis), None)
