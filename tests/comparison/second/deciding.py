@@ -81,6 +81,11 @@ class Row:
         return self.key[2] == "chip" and self.key[1] in FAMILIES and self.look.n >= FEWEST
 
     @property
+    def has_strata(self) -> bool:
+        """Whether its strata are shown: of figures in the chip view that are tested, or copies of such."""
+        return self.key[2] == "chip" and (self.key[1] in FAMILIES or self.key[1] in COPIES)
+
+    @property
     def log_needed(self) -> float:
         return self.log_unit + self.look.factor
 
@@ -310,12 +315,14 @@ def printed(row: Row, window: tuple[dt.date, dt.date], world: World) -> dict[str
 
 
 def of_strata(row: Row, world: World) -> Iterable[tuple[tuple[str, str], dict[str, Any]]]:
-    """The rows of every stratum of a row, each decided by itself where the test of its kind holds."""
-    for kind in strata.KINDS:
-        for name in sorted({strata.stratum_of(pair, kind) for pair in row.look.pairs}):
+    """The rows of every stratum of a row with a cluster of its own, each decided by itself where the test of its kind holds."""
+    for kind in strata.KINDS if row.look.n else ():
+        for name in sorted({strata.stratum_of(pair, kind) for pair in row.series_pairs}):
             of_it = [pair for pair in row.series_pairs if strata.stratum_of(pair, kind) == name]
             clusters = formed.form(of_it, row.end, row.waiting, is_primary=row.look.is_primary)
             look = looks.at(clusters, is_primary=row.look.is_primary, shifts=row.look.shifts)
+            if not look.n:
+                continue
             is_different = row.strata is not None and kind in row.strata.holding
             is_decided = is_different and look.n >= FEWEST and row.m > 0
             log_needed, answer = row.log_unit + look.factor, None
