@@ -82,6 +82,13 @@ select
     where looks.series = 'all' and looks.stratum_kind = '' and {{ condition }}
 {%- endmacro %}
 
+{# Half quarters in which a launch of a registered pair still goes on and will change what they are: they wait. #}
+{% macro half_quarters_that_wait() -%}
+select distinct workload_key, cluster_start
+    from {{ ref('int_comparison_promises') }}
+    where is_registered and is_running and promise in ('to_target', 'fixed_work') and cluster_start is not null
+{%- endmacro %}
+
 {# Whether strata differ: a one-way F test at 1 % over the logarithms of `pairs`, by group; strata of fewer than three pairs are one rest.
    What follows `with pairs as (...),` in a model. #}
 {% macro strata_test(group) -%}

@@ -160,15 +160,17 @@ def differences(models: Models, template: Path, drawn: Drawn) -> tuple[Counter[s
         pairs = ((name, theirs[key][name], value) for name, value in mine[key].items())
         found += [f"{key}: {name} {value} against {own}" for name, value, own in pairs if not same(value, own)]
     of_strata = {
-        (row.end, *row.key, *name): columns for of in of_end.values() for row in of for name, columns in strata_of(row, world)
+        (row.end, *row.key, *name): columns
+        for of in of_end.values()
+        for row in of
+        if row.has_strata
+        for name, columns in strata_of(row, world)
     }
-    for stratum in others:
-        key = tuple(stratum[name] for name in ("window_end", *KEY[2:], "stratum_kind", "stratum"))
-        own = of_strata.get(key, {})
-        found += [
-            f"{key}: {name} {stratum[name]} against {value}" for name, value in own.items() if not same(stratum[name], value)
-        ]
-        found += [] if own else [f"{key}: only the models"]
+    strata = {tuple(row[name] for name in ("window_end", *KEY[2:], "stratum_kind", "stratum")): row for row in others}
+    found += [f"{key}: {'only the models' if key in strata else 'only the second'}" for key in of_strata.keys() ^ strata.keys()]
+    for stratum in sorted(of_strata.keys() & strata.keys()):
+        pairs = ((name, strata[stratum][name], value) for name, value in of_strata[stratum].items())
+        found += [f"{stratum}: {name} {value} against {own}" for name, value, own in pairs if not same(value, own)]
     return Counter(f"{row['verdict']}: {row['verdict_reason']}" for row in theirs.values()), found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import exp, log, log1p, sqrt
-from statistics import fmean, stdev
+from statistics import fmean, geometric_mean, stdev
 
 import pytest
 
@@ -63,3 +63,8 @@ def test_shares_that_no_run_carries() -> None:
 
 def test_a_launch_that_failed_is_paid_by_those_that_reached() -> None:
     has("comparison", f"350 ÷ 3 = {350 / 3:.2f}")
+
+
+def test_a_side_of_several_runs_is_their_geometric_mean() -> None:
+    found, mean = geometric_mean((0.5, 2)), fmean((0.5, 2))
+    has("pairs", f"√(0.5 · 2) = {found:.0f}, not {mean}; against 4 on Trainium the ratio is {found / 4:.2f}")

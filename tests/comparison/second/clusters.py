@@ -43,6 +43,11 @@ class Cluster:
         """Of all launches of all its pairs."""
         return sum((totals_of(pair) for pair in self.pairs), Totals())
 
+    def is_over(self, half: dt.date, *, is_primary: bool) -> bool:
+        """Whether a half quarter is its own: from its first to its last, and of one without a value all that follow."""
+        is_open = is_primary and self.totals().unreached is not None
+        return self.start <= half and (is_open or half <= max(self.halves()))
+
 
 def totals_of(pair: Pair) -> Totals:
     return Totals(
@@ -52,13 +57,31 @@ def totals_of(pair: Pair) -> Totals:
 
 def form(pairs: Iterable[Pair], end: dt.date, waiting: Collection[dt.date], *, is_primary: bool) -> list[Cluster]:
     """What is closed by the end of a quarter, in the order of time; one with a launch that goes on waits and is left out."""
+    return [one for one in every(pairs, end, is_primary=is_primary) if not one.halves() & {*waiting}]
+
+
+def every(pairs: Iterable[Pair], end: dt.date, *, is_primary: bool) -> list[Cluster]:
+    """The same with those that wait."""
     found: dict[dt.date, Cluster] = {}
     for pair in pairs:
         start = half_quarter(pair["settled_at"])
         if quarter_end(start) <= end:
             found.setdefault(start, Cluster(start, quarter_end(start))).pairs.append(pair)
     ordered = [found[start] for start in sorted(found)]
-    return [one for one in (joined(ordered) if is_primary else ordered) if not one.halves() & {*waiting}]
+    return joined(ordered) if is_primary else ordered
+
+
+def lacking(
+    pairs: Iterable[Pair], clusters: Collection[Cluster], waiting: Collection[dt.date], *, is_primary: bool
+) -> list[Pair]:
+    """Of pairs without a figure those that count: not in a half quarter or under a cluster that waits, or that has no value."""
+    out = [one for one in clusters if one.halves() & {*waiting} or log_value(one, is_primary=is_primary) is None]
+    of_halves = ((pair, half_quarter(pair["settled_at"])) for pair in pairs)
+    return [
+        pair
+        for pair, half in of_halves
+        if half not in waiting and not any(one.is_over(half, is_primary=is_primary) for one in out)
+    ]
 
 
 def waiting(pairs: Iterable[Pair]) -> set[dt.date]:

@@ -81,6 +81,11 @@ class Row:
         return self.key[2] == "chip" and self.key[1] in FAMILIES and self.look.n >= FEWEST
 
     @property
+    def has_strata(self) -> bool:
+        """Whether its strata are shown: of figures in the chip view that are tested, or copies of such."""
+        return self.key[2] == "chip" and (self.key[1] in FAMILIES or self.key[1] in COPIES)
+
+    @property
     def log_needed(self) -> float:
         return self.log_unit + self.look.factor
 
@@ -137,14 +142,16 @@ def _at_end(pairs: Sequence[Pair], end: dt.date, world: World) -> Iterable[Row]:
 def _row(key: Key, end: dt.date, known: list[Pair], waiting: Collection[dt.date], world: World) -> Row:
     is_primary, is_energy = key[1] in PRIMARY, FAMILIES.get(COPIES.get(key[1], key[1])) == "energy"
     kept = [pair for pair in known if pair["is_registered"] and pair["promise"] in ("to_target", "fixed_work")]
-    lacking = tuple(pair for pair in kept if pair["missing_side"] and formed.half_quarter(pair["settled_at"]) not in waiting)
+    missing = [pair for pair in kept if pair["missing_side"]]
     series, recent = {}, {}
     for basis in CLASSES if is_energy else ("",):
         deciding = [pair for pair in known if pair["use"] == "decides" and (not basis or pair["basis_class"] == basis)]
         clusters = formed.form(deciding, end, waiting, is_primary=is_primary)
         look, terms = looks.at(clusters, is_primary=is_primary), world.terms.get(basis)
         moved = shifts(look.pairs, terms, world.normals) if terms and look.n >= FEWEST else None
-        series[basis] = replace(look, lacking=lacking, shifts=moved)
+        every = formed.every(deciding, end, is_primary=is_primary)
+        lacking = formed.lacking(missing, every, waiting, is_primary=is_primary)
+        series[basis] = replace(look, lacking=tuple(lacking), shifts=moved)
         recent[basis] = looks.at(clusters, is_primary=is_primary, since=dt.date(end.year - 1, end.month, 1), shifts=moved)
     basis = _better(series)
     look, other = series[basis], next((one for name, one in series.items() if name != basis), None)
@@ -308,12 +315,14 @@ def printed(row: Row, window: tuple[dt.date, dt.date], world: World) -> dict[str
 
 
 def of_strata(row: Row, world: World) -> Iterable[tuple[tuple[str, str], dict[str, Any]]]:
-    """The rows of every stratum of a row, each decided by itself where the test of its kind holds."""
-    for kind in strata.KINDS:
-        for name in sorted({strata.stratum_of(pair, kind) for pair in row.look.pairs}):
+    """The rows of every stratum of a row with a cluster of its own, each decided by itself where the test of its kind holds."""
+    for kind in strata.KINDS if row.look.n else ():
+        for name in sorted({strata.stratum_of(pair, kind) for pair in row.series_pairs}):
             of_it = [pair for pair in row.series_pairs if strata.stratum_of(pair, kind) == name]
             clusters = formed.form(of_it, row.end, row.waiting, is_primary=row.look.is_primary)
             look = looks.at(clusters, is_primary=row.look.is_primary, shifts=row.look.shifts)
+            if not look.n:
+                continue
             is_different = row.strata is not None and kind in row.strata.holding
             is_decided = is_different and look.n >= FEWEST and row.m > 0
             log_needed, answer = row.log_unit + look.factor, None

@@ -38,6 +38,13 @@ ODD: dict[str, tuple[Any, ...]] = {
     "running": (0.01, 0.05),
     "classes_apart": (0.5,),  # what a meter shows beside what a model does, in logarithms
 }
+BROKEN = {
+    "promise": "broken",
+    "promise_broken_field": "target_value",
+    "use": "not_comparable",
+    "use_reason": "promise_broken",
+}
+UNKNOWN = {"promise": "unknown", "use": "descriptive", "use_reason": "promise_unknown"}
 PURCHASES = ("on_demand", "spot", "unknown")
 
 
@@ -49,7 +56,7 @@ class Drawn:
         self.quarters = self.dice.choice((2, 4, 6, 8, 10, 12))
         self.pairs: list[Pair] = []
         for number in range(self.dice.choice((1, 2, 4, 8, 12))):
-            self._workload(f"w{number}")
+            self._workload(number)
         possible = (0.0, 0.05, 0.1, 0.3, None)
         drawn = {side: self.dice.choice(possible) for side in TYPES}
         self.shares = {
@@ -58,11 +65,12 @@ class Drawn:
         first = min(pair["settled_at"].date() for pair in self.pairs)
         self.ends = [end for n in range(1, self.quarters + 2) if (end := quarter_end(START, n)) > first]
 
-    def _workload(self, name: str) -> None:
-        dice = self.dice
+    def _workload(self, place: int) -> None:
+        dice, name = self.dice, f"w{place}"
         kpis = [dice.choice(PRIMARY), *dice.sample(OTHERS, dice.randint(0, 2)), *dice.sample(MODELLED, dice.randint(0, 2))]
         odd = {name: dice.choice(ODD[name]) for name in dice.sample([*ODD], dice.choice((0, 0, 1, 1, 2, 3)))}
         habits = PLAIN | odd | {name: dice.choice(values) for name, values in ANY.items()}
+        habits["is_unnamed"] = place % 2 == 1  # whether what it has of broken promises is mostly unknown
         busy = dice.choice((1, 2, 3, 6))
         for quarter in range(self.quarters):
             opposite = quarter >= habits["turns"] * self.quarters
@@ -91,14 +99,9 @@ class Drawn:
                 "use_reason": "labelled_later",
             }
         elif dice.random() < habits["broken"]:
-            shared |= {
-                "promise": "broken",
-                "promise_broken_field": "target_value",
-                "use": "not_comparable",
-                "use_reason": "promise_broken",
-            }
+            shared |= UNKNOWN if habits["is_unnamed"] else BROKEN
         elif dice.random() < habits["broken"]:
-            shared |= {"promise": "unknown", "use": "descriptive", "use_reason": "promise_unknown"}
+            shared |= BROKEN if habits["is_unnamed"] else UNKNOWN
         for side in ("trainium", "tpu"):
             shared |= {
                 f"{side}_accelerator_type": dice.choice(TYPES[side]),

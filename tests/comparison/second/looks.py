@@ -74,8 +74,9 @@ class Look:
         filled = {one.start: Cluster(one.start, one.closed_on, list(one.pairs)) for one in self.clusters}
         for pair in self.lacking:
             start = formed.half_quarter(pair["settled_at"])
-            held = [one for one in filled.values() if start in {one.start, *one.halves()}]
-            cluster = held[0] if held else filled.setdefault(start, Cluster(start, formed.quarter_end(start)))
+            held = [one for one in self.clusters if one.is_over(start, is_primary=self.is_primary)]
+            in_cluster = held[0].start if held else start
+            cluster = filled.setdefault(in_cluster, Cluster(in_cluster, formed.quarter_end(in_cluster)))
             side = pair["missing_side"]
             given = {f"{side}_value": peers[side], f"{side}_total": peers[side], f"{side}_reached": 1}
             cluster.pairs.append(pair | given)

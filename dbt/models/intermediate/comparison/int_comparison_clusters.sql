@@ -42,11 +42,8 @@ members as (
     {%- endfor %}
 ),
 
--- a launch of a registered pair that still goes on will change its cluster: that one waits
 waiting as (
-    select distinct workload_key, cluster_start
-    from {{ ref('int_comparison_promises') }}
-    where is_registered and is_running and promise in ('to_target', 'fixed_work') and cluster_start is not null
+    {{ half_quarters_that_wait() }}
 ),
 
 half_quarters as (

@@ -21,6 +21,10 @@ closed as (
     where clusters.log_value is not null
 ),
 
+waiting as (
+    {{ half_quarters_that_wait() }}
+),
+
 lacking as (
     select
         pairs.workload_key,
@@ -39,8 +43,9 @@ lacking as (
         end as {{ family }}_reached{{ ',' if not loop.last }}
         {%- endfor %}
     from {{ ref('int_comparison_pairs') }} as pairs
+    left join waiting on pairs.workload_key = waiting.workload_key and pairs.cluster_start = waiting.cluster_start
     where
-        pairs.is_registered and pairs.promise in ('to_target', 'fixed_work')
+        waiting.workload_key is null and pairs.is_registered and pairs.promise in ('to_target', 'fixed_work')
         and pairs.missing_side is not null and pairs.setting = '' and pairs.factor_view = 'chip'
 ),
 
@@ -63,27 +68,40 @@ peers as (
     group by looks.quarter_end, pairs.workload_key, pairs.kpi, pairs.factor_view, pairs.basis_class
 ),
 
--- more than a tenth
-short_of_figures as (
+-- a pair without a figure counts where the cluster over its half quarter does: a joined one is over all of its
+-- span, one without a value over all that follow; a half quarter under none is a cluster of its own
+counted as (
     select
         peers.*,
-        lacking.cluster_start,
         lacking.pair_key,
         lacking.missing_side,
         lacking.trainium_amount,
         lacking.tpu_amount,
         lacking.trainium_reached,
-        lacking.tpu_reached
+        lacking.tpu_reached,
+        coalesce(clusters.cluster_start, lacking.cluster_start) as in_cluster
     from peers
     inner join lacking
         on
             peers.workload_key = lacking.workload_key and peers.kpi = lacking.kpi and peers.factor_view = lacking.factor_view
             and peers.quarter_end >= lacking.closed_on
-    where peers.cluster_count >= 6
+    left join {{ ref('int_comparison_clusters') }} as clusters
+        on
+            peers.workload_key = clusters.workload_key and peers.kpi = clusters.kpi and peers.factor_view = clusters.factor_view
+            and peers.basis_class = clusters.basis_class and clusters.stratum_kind = ''
+            and lacking.cluster_start >= clusters.cluster_start
+            and (lacking.cluster_start < clusters.cluster_end or clusters.log_value is null)
+    where
+        peers.cluster_count >= 6
+        and (clusters.workload_key is null or (clusters.log_value is not null and peers.quarter_end >= clusters.closed_on))
+),
+
+-- more than a tenth
+short_of_figures as (
+    select * from counted
     qualify
-        10 * count(*) over (partition by peers.quarter_end, peers.workload_key, peers.kpi, peers.factor_view, peers.basis_class)
-        > count(*) over (partition by peers.quarter_end, peers.workload_key, peers.kpi, peers.factor_view, peers.basis_class)
-        + peers.pair_count
+        10 * count(*) over (partition by quarter_end, {{ compared }}) > count(*) over (partition by quarter_end, {{ compared }})
+        + pair_count
 ),
 
 supposed as (
@@ -91,7 +109,7 @@ supposed as (
     select
         '{{ series }}' as series,
         quarter_end, {{ compared }},
-        cluster_start,
+        in_cluster,
         case when missing_side = 'trainium' then {{ trainium }} else cast(trainium_amount as double) end as trainium_amount,
         case when missing_side = 'tpu' then {{ tpu }} else cast(tpu_amount as double) end as tpu_amount,
         case when missing_side = 'trainium' then 1 else trainium_reached end as trainium_reached,
@@ -99,20 +117,6 @@ supposed as (
     from short_of_figures
     {{ 'union all' if not loop.last }}
     {%- endfor %}
-),
-
--- each into the cluster of its half quarter, which may be one that was joined to a later one
-placed as (
-    select
-        supposed.*,
-        coalesce(closed.cluster_start, supposed.cluster_start) as in_cluster
-    from supposed
-    left join closed
-        on
-            supposed.quarter_end = closed.quarter_end and supposed.workload_key = closed.workload_key
-            and supposed.kpi = closed.kpi and supposed.factor_view = closed.factor_view
-            and supposed.basis_class = closed.basis_class and closed.stratum_kind = ''
-            and supposed.cluster_start >= closed.cluster_start and supposed.cluster_start < closed.cluster_end
 ),
 
 variants as (
@@ -131,7 +135,7 @@ members as (
             when {{ figure_family('kpi') }} <> 'primary'
                 then cast({{ exact_log('tpu_amount') }} - {{ exact_log('trainium_amount') }} as decimal(30, 12))
         end as log_sum
-    from placed
+    from supposed
     union all
     select
         variants.series, closed.quarter_end, closed.workload_key, closed.kpi, closed.factor_view, closed.basis_class,
