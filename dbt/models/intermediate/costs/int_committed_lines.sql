@@ -20,7 +20,7 @@ aws_lines as (
     where {{ in_build_months('lines.usage_month') }} and lines.commitment_kind is not null and lines.line_item_type <> 'SavingsPlanNegation'
 ),
 
--- a row that pays for a commitment is a purchase, and what it states was not used is use that nobody made
+-- a row that pays for a commitment is a purchase, and what it states was not used is a row of use beside it
 whole_lines as (
     select
         usage_month, line_id, full_commitment_id as commitment_id, commitment_kind, commitment_kind = 'savings_plan' as is_spend_based,

@@ -109,7 +109,7 @@ select
     || case priced.commitment_part
         when 'purchase' then ', bought ahead: its cost is in the use that it pays for'
         when 'used' then ', under a commitment'
-        when 'unused' then ', committed to and used by nobody'
+        when 'unused' then ', committed to and not used'
         else ''
     end
     || case
