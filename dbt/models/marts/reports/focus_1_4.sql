@@ -2,7 +2,8 @@
 -- Column ids are those of the FOCUS specification, in its spelling.
 -- noqa: disable=CP02
 {%- set cell_names = 'source_name, provider_name, payer_account_id, sub_account_id, service_code, region_id, usage_month' %}
-{%- set origin = cell_names ~ ', billing_currency, cost_component, commitment_id, commitment_kind, commitment_part, is_recurring' %}
+{%- set commitment = 'commitment_id, commitment_kind, commitment_part, is_recurring' %}
+{%- set origin = cell_names ~ ', billing_currency, cost_component, ' ~ commitment %}
 
 -- what runs carry and what no run carries: together the whole bill, and the origin of neither
 with origins as (
@@ -38,8 +39,8 @@ ranked as (
     from shares
 ),
 
--- Of rows that add up many prices the list price is known where each has one. Where one has none, and of what is no use of a service,
--- the specification takes the billed cost.
+-- Of rows that add up many prices the list price is known where each has one. Where one has none, and of what is no use of a
+-- service, the specification takes the billed cost.
 charges as (
     select
         *,
@@ -77,7 +78,8 @@ select
     case
         when priced.allocated_ratio is not null
             then '{"Elements": [{"AllocatedRatio": ' || cast(priced.allocated_ratio as string)
-                || ', "UsageUnit": "' || priced.billing_currency || '", "UsageQuantity": ' || cast(priced.effective_cost as string) || '}]}'
+                || ', "UsageUnit": "' || priced.billing_currency
+                || '", "UsageQuantity": ' || cast(priced.effective_cost as string) || '}]}'
     end as AllocatedMethodDetails,
     case when priced.run_row_count > 0 then coalesce(priced.attribution_rule, 'residual') end as AllocatedMethodId,
     priced.training_run_id as AllocatedResourceId,
@@ -186,9 +188,9 @@ select
     nullif(priced.cost_component, '') as x_CostComponent,
     case when priced.is_list_cost_known then 'list price' else 'billed cost' end as x_ListCostBasis,
     priced.reason as x_ResidualReason,
-    {{ cell_id('priced') }} || '|' || priced.billing_currency || '|' || priced.cost_component || '|' || priced.commitment_id || '|'
-    || priced.commitment_kind || '|' || priced.commitment_part || '|' || case when priced.is_recurring then '1' else '0' end || '|'
-    || priced.part_id as x_RowId,
+    {{ cell_id('priced') }} || '|' || priced.billing_currency || '|' || priced.cost_component || '|'
+    || priced.commitment_id || '|' || priced.commitment_kind || '|' || priced.commitment_part || '|'
+    || case when priced.is_recurring then '1' else '0' end || '|' || priced.part_id as x_RowId,
     nullif(priced.service_code, '') as x_ServiceCode,
     priced.source_name as x_SourceName
 from priced
