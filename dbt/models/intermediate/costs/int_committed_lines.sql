@@ -29,7 +29,7 @@ whole_lines as (
         usage_month, line_id, full_commitment_id as commitment_id, commitment_kind,
         commitment_kind = 'savings_plan' as is_spend_based,
         case when is_usage then 'used' else 'fee' end as kind_of_line,
-        line_item_type in ('SavingsPlanRecurringFee', 'RIFee') as is_recurring
+        line_item_type in ('SavingsPlanRecurringFee', 'RIFee', 'DiscountedUsage') as is_recurring
     from aws_lines
 
     union all
@@ -43,10 +43,11 @@ whole_lines as (
 
 select
     usage_month, line_id, cast(null as string) as share_part_id, commitment_id, commitment_kind, is_spend_based, is_recurring,
-    'used' as commitment_part, 'whole' as taken, {{ zero }} as share_effective_cost, {{ zero }} as share_list_cost,
+    'used' as commitment_part, 'use' as taken, {{ zero }} as share_effective_cost, {{ zero }} as share_list_cost,
     {{ zero }} as share_contracted_cost
 from whole_lines
 where kind_of_line = 'used'
+{#- what is billed with the use that a commitment covers is paid for the commitment, as in fct_prepaid #}
 {%- for part in ['purchase', 'unused'] %}
 
 union all
@@ -56,7 +57,9 @@ select
     '{{ part }}' as commitment_part, '{{ 'billed' if part == 'purchase' else 'effective' }}' as taken,
     {{ zero }} as share_effective_cost, {{ zero }} as share_list_cost, {{ zero }} as share_contracted_cost
 from whole_lines
+{%- if part == 'unused' %}
 where kind_of_line = 'fee'
+{%- endif %}
 {%- endfor %}
 
 union all

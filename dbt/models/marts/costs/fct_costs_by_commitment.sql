@@ -36,6 +36,7 @@ rows_of_parts as (
             {%- if measure == 'effective_cost' %}
             when 'effective' then parts.part_{{ measure }}
             {%- endif %}
+            when 'use' then parts.part_{{ measure }}
             when 'share' then lines.share_{{ measure }}
             when 'rest' then {{ exact_sum(['parts.part_' ~ measure, '-lines.share_' ~ measure], 12) }}
             else {{ zero }}
