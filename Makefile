@@ -10,7 +10,7 @@ CONFIG ?= $(DEMO)/trainledger.yaml
 # the demo's clock stands still; everybody else's runs
 UI_NOW := $(if $(filter $(DEMO)/%,$(CONFIG)),TRAINLEDGER_NOW=2026-10-10T00:00:00Z)
 
-.PHONY: run ui test wheels deployable release pytest nightly mutants parity parity-demo bench bench-compare lint lint-sql lock docs clean system-packages xprof-peer
+.PHONY: run ui test wheels deployable release pytest nightly mutants parity parity-demo bench bench-compare lint lint-sql lock docs clean system-packages xprof-peer focus-validator
 
 run: .venv/installed-run
 	$(BIN)/trainledger demo --dir $(DEMO)
@@ -44,7 +44,7 @@ deployable:
 	cp -R deploy/. requirements/bootstrap.lock requirements/deploy.lock dist/deploy
 
 # what only tests need from the system is a browser, Java, Caddy, PostgreSQL and Prometheus; installed where this user may, else listed as skipped (a failure under CI)
-TEST_PACKAGES := .venv/installed-test .venv-bigquery/installed .venv-docs/installed xprof-peer system-packages
+TEST_PACKAGES := .venv/installed-test .venv-bigquery/installed .venv-docs/installed xprof-peer focus-validator system-packages
 test: $(TEST_PACKAGES)
 	@$(BIN)/python -m tests.nightly test $(MAKE) --no-print-directory -j 2 pytest lint
 
@@ -135,6 +135,15 @@ xprof-peer: .venv-xprof-peer/installed
 	$(BIN)/uv pip install -q --python .venv-xprof-peer/bin/python --no-deps --require-hashes -r requirements/xprof-peer.lock
 	touch $@
 
+# the validator of the FinOps Foundation, whose numpy has no wheels beyond Python 3.12
+focus-validator: .venv/bin/uv
+	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info[:2] > (3, 12))' && $(MAKE) --no-print-directory .venv-focus/installed \
+	  || echo "no validator of FOCUS for this Python: its test will be skipped"
+.venv-focus/installed: .venv/bin/uv requirements/focus-validator.lock
+	$(BIN)/uv venv -q --allow-existing --python $(BIN)/python .venv-focus
+	$(BIN)/uv pip install -q --python .venv-focus/bin/python --require-hashes -r requirements/focus-validator.lock
+	touch $@
+
 # what builds the site, and the command line that the tutorial's readers have, with pins that must not bind ours
 .venv-docs/installed: .venv/bin/uv requirements/docs.lock
 	$(BIN)/uv venv -q --allow-existing --python $(BIN)/python .venv-docs
@@ -158,8 +167,9 @@ lock: .venv/bin/uv
 	printf 'uv>=0.9\nhatchling>=1.27\n' | $(LOCK) - -c $(LOCKS)/run.lock -o $(LOCKS)/bootstrap.lock
 	$(LOCK) requirements/bigquery-server.in -o $(LOCKS)/bigquery-server.lock
 	$(LOCK) --no-deps requirements/xprof-peer.in -o $(LOCKS)/xprof-peer.lock
+	$(LOCK) requirements/focus-validator.in -o $(LOCKS)/focus-validator.lock
 	$(LOCK) requirements/release.in -o $(LOCKS)/release.lock
 	$(LOCK) requirements/docs.in -o $(LOCKS)/docs.lock
 
 clean:
-	rm -rf .venv .venv-bigquery .venv-xprof-peer .venv-release .venv-docs build dist *.egg-info $(DEMO)
+	rm -rf .venv .venv-bigquery .venv-xprof-peer .venv-focus .venv-release .venv-docs build dist *.egg-info $(DEMO)

@@ -103,6 +103,7 @@ PARTS = {
             "tests/line/test_bad_input.py",
             "tests/line/test_dagster_page.py",
             "tests/line/test_focus_beside_the_detailed_bill.py",
+            "tests/line/test_focus_validator.py",
             "tests/line/test_large_amounts.py",
             "tests/line/test_months_stand_apart.py",
             "tests/line/test_refresh_again.py",

@@ -132,7 +132,13 @@ SUMS: dict[str, list[tuple[str, str]]] = {
     ],
     "focus_1_4": [
         (plain("focus_1_4", "EffectiveCost", "BillingCurrency = 'USD'"), book("effective_cost", "provider_total")),
-        (plain("focus_1_4", "x_ProviderTotalLocationBasedKgco2e", "true"), book(MASSES[0], "provider_total", "kgCO2e")),
+    ],
+    "fct_costs_by_commitment": [
+        (plain("fct_costs_by_commitment", measure), book(measure, "provider_total"))
+        for measure in ("billed_cost", "effective_cost")
+    ],
+    "focus_emissions": [
+        (plain("focus_emissions", "x_ProviderTotalLocationBasedKgco2e", "true"), book(MASSES[0], "provider_total", "kgCO2e")),
     ],
     "activity_data": [
         (plain("activity_data", "training_activity_kwh", "true"), FACILITY),

@@ -43,3 +43,27 @@ class Format(StrEnum):
     csv = "csv"
     json = "json"
     parquet = "parquet"
+
+
+class FocusVersion(StrEnum):
+    """The version of FOCUS whose columns the bill is written in."""
+
+    v1_0 = "1.0"
+    v1_2 = "1.2"
+    v1_3 = "1.3"
+    v1_4 = "1.4"
+
+
+class Tool(StrEnum):
+    """A carbon accounting tool in whose columns activity data are written: docs/handover/."""
+
+    envizi = "envizi"
+    fusion = "fusion"
+    sustainability_manager = "sustainability-manager"
+
+
+class Electricity(StrEnum):
+    """How the supplier counted the electricity in its tonnes: by grid, or by contract."""
+
+    location = "location"
+    market = "market"

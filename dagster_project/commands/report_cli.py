@@ -9,7 +9,16 @@ from typing import Annotated
 import typer
 
 from dagster_project.commands.endings import guarded, say
-from dagster_project.commands.options import DEFAULT_CONFIG, Config, Wait, published_by, settings_of
+from dagster_project.commands.options import (
+    DEFAULT_CONFIG,
+    Config,
+    Electricity,
+    FocusVersion,
+    Tool,
+    Wait,
+    published_by,
+    settings_of,
+)
 
 report_app = typer.Typer(help="Reports of the published file.", no_args_is_help=True)
 export_app = typer.Typer(help="Files for other systems, from the published file.", no_args_is_help=True)
@@ -122,23 +131,44 @@ def report_compare(
 
 @export_app.command("focus")
 @guarded
-def export_focus(first: First = None, last: Last = None, out: Out = None, config: Config = DEFAULT_CONFIG) -> None:
-    """Write the whole bill as FOCUS 1.4 rows: runs as allocated resources, what no run carries, and both emission totals.
+def export_focus(
+    first: First = None,
+    last: Last = None,
+    out: Out = None,
+    version: Annotated[FocusVersion, typer.Option("--version", help="Whose columns.")] = FocusVersion.v1_4,
+    emissions: Annotated[
+        Path | None, typer.Option("--emissions", metavar="FILE", help="Where what the providers emitted goes, a file of its own.")
+    ] = None,
+    config: Config = DEFAULT_CONFIG,
+) -> None:
+    """Write the whole bill as allocation rows in the shape of FOCUS: runs as allocated resources, and what no run carries.
 
-    Example: trainledger export focus --from 2026-04 --to 2026-06 --out q2.parquet
+    Example: trainledger export focus --from 2026-04 --to 2026-06 --out q2.parquet --emissions q2-emissions.parquet
     """
-    from dagster_project.commands.exporting import FOCUS, export
+    from dagster_project.commands import exporting
 
-    export(published_by(config), FOCUS, first, last, out)
+    exporting.export_focus(published_by(config), version, first, last, out, emissions)
 
 
 @export_app.command("activity")
 @guarded
-def export_activity(first: First = None, last: Last = None, out: Out = None, config: Config = DEFAULT_CONFIG) -> None:
+def export_activity(
+    first: First = None,
+    last: Last = None,
+    out: Out = None,
+    tool: Annotated[Tool | None, typer.Option("--tool", help="In whose columns; default: all that is known, in ours.")] = None,
+    electricity: Annotated[
+        Electricity | None,
+        typer.Option("--electricity", help="With --tool: the method that is filed, for a tool imports one total."),
+    ] = None,
+    config: Config = DEFAULT_CONFIG,
+) -> None:
     """Write activity data for a carbon accounting platform: tonnes and kWh by month, supplier, account and region.
 
     Example: trainledger export activity --from 2026-04 --to 2026-06 --out q2.csv
-    """
-    from dagster_project.commands.exporting import ACTIVITY, export
 
-    export(published_by(config), ACTIVITY, first, last, out)
+    Example: trainledger export activity --tool envizi --electricity market --out q2.csv
+    """
+    from dagster_project.commands import exporting
+
+    exporting.export_activity(published_by(config), tool, electricity, first, last, out)

@@ -21,7 +21,7 @@ GROUPS = {
     "Start here": ("README.md", "repository.md", "tutorial.md", "faq.md", "glossary.md"),
     "Figures": (
         *("ledger-page.md", "reports.md", "contract.md", "queries.md", "entities.md"),
-        *("why-this-cost.md", "evidence.md", "handover.md", "bi.md", "assistants.md"),
+        *("why-this-cost.md", "evidence.md", "handover.md", "handover/*", "bi.md", "assistants.md"),
     ),
     "How they come about": ("methodology/*",),
     "Sources": ("sources/*",),

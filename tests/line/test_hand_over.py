@@ -15,7 +15,8 @@ import pytest
 from pyarrow import parquet
 
 from dagster_project.base.failures import UsageError
-from dagster_project.commands.exporting import ACTIVITY, FOCUS, cell, export
+from dagster_project.commands.exporting import ACTIVITY, EMISSIONS, TOOLS, VERSIONS, cell, export, export_activity, export_focus
+from dagster_project.commands.options import Electricity, FocusVersion, Tool
 from tests.warm import run_trainledger
 
 
@@ -43,30 +44,29 @@ def test_allocated_and_residual_rows_are_the_whole_bill_to_the_last_digit(
 def test_emissions_of_the_export_are_the_providers_in_either_method(published: duckdb.DuckDBPyConnection) -> None:
     names = {"x_ProviderTotalLocationBasedKgco2e": "location", "x_ProviderTotalMarketBasedKgco2e": "market"}
     for name, way in names.items():
-        found = published.execute(
-            f"select sum({name}), sum({name}) filter (where x_RowKind = 'cost') from marts.focus_1_4"
-        ).fetchone()
+        found = published.execute(f"select sum({name}) from marts.focus_emissions").fetchone()
         book = published.execute(
             f"select (select sum(provider_total_{way}_based_kgco2e) from marts.fct_run_cell_emissions)"
             f" + (select sum(provider_total_{way}_based_kgco2e) from marts.fct_residual_emissions)"
         ).fetchone()
-        assert found == (*book, None)
+        assert found == book
     tonnes = published.execute("select sum(provider_total_location_based_tco2e) * 1000 from marts.activity_data").fetchone()
-    assert tonnes == published.execute("select sum(x_ProviderTotalLocationBasedKgco2e) from marts.focus_1_4").fetchone()
+    assert tonnes == published.execute("select sum(x_ProviderTotalLocationBasedKgco2e) from marts.focus_emissions").fetchone()
 
 
 @pytest.mark.slow
 def test_every_row_of_an_export_has_its_key(published: duckdb.DuckDBPyConnection) -> None:
-    for what in (FOCUS, ACTIVITY):
-        rows, keys = published.execute(f"select count(*), count(distinct {what.key}) from marts.{what.view}").fetchone()
-        assert rows == keys > 0
+    for what in (*VERSIONS.values(), EMISSIONS, ACTIVITY, *TOOLS.values()):
+        rows, keys = published.execute(f'select count(*), count(distinct "{what.key}") from {what.schema}.{what.view}').fetchone()
+        assert rows == keys > 0, what.view
 
 
 @pytest.mark.slow
 def test_ratios_of_an_origin_add_up_to_one_and_only_runs_are_allocated_resources(published: duckdb.DuckDBPyConnection) -> None:
     rows = published.execute(
-        "select (x_RowKind, x_SourceName, BillingAccountId, SubAccountId, x_ServiceCode, RegionId, ChargePeriodStart,"
-        " BillingCurrency, x_CostComponent, x_ProviderModelVersion)::varchar, AllocatedMethodDetails, AllocatedMethodId,"
+        "select (x_SourceName, BillingAccountId, SubAccountId, x_ServiceCode, RegionId, ChargePeriodStart, BillingCurrency,"
+        " x_CostComponent, CommitmentDiscountId, CommitmentDiscountStatus, ChargeCategory = 'Purchase')::varchar,"
+        " AllocatedMethodDetails, AllocatedMethodId,"
         " AllocatedTags, AllocatedResourceId from marts.focus_1_4 where AllocatedMethodId is not null"
     ).fetchall()
     ratios: dict[str, list[Decimal]] = defaultdict(list)
@@ -81,35 +81,19 @@ def test_ratios_of_an_origin_add_up_to_one_and_only_runs_are_allocated_resources
     assert ratios and {sum(found) for found in ratios.values()} == {Decimal(1)}
 
 
+PAGES = Path(__file__).resolve().parents[2] / "docs" / "handover"
 PARTLY_BILLED = {"2025Q4", "2026Q1"}  # the demo has bills of one month of three: a datapoint is whole or null
-NOT_NULL = {
-    *("BilledCost", "BillingAccountId", "BillingCurrency", "BillingPeriodEnd", "BillingPeriodStart", "ChargeCategory"),
-    *("ChargePeriodEnd", "ChargePeriodStart", "EffectiveCost", "HostProviderName", "InvoiceIssuerName", "ServiceCategory"),
-    *("ServiceName", "ServiceProviderName", "ServiceSubcategory"),
-}
-MANDATORY = NOT_NULL | {
-    *("BillingAccountName", "ChargeClass", "ChargeDescription", "ContractedCost", "ListCost", "PricingQuantity", "PricingUnit")
-}
-
-
-@pytest.mark.slow
-def test_columns_that_focus_asks_for_are_there_and_filled(published: duckdb.DuckDBPyConnection) -> None:
-    names = {name for name, *_ in published.execute("describe marts.focus_1_4").fetchall()}
-    assert set(MANDATORY) <= names
-    nulls = published.execute(
-        f"select {', '.join(f'count(*) - count({name})' for name in NOT_NULL)} from marts.focus_1_4"
-    ).fetchone()
-    assert nulls == (0,) * len(NOT_NULL)
-    assert all(name.startswith("x_") or name[0].isupper() for name in names)
 
 
 @pytest.mark.slow
 def test_exports_and_sheets_are_written_by_command(demo_home: Path, tmp_path: Path) -> None:
     config = ("--config", demo_home / "trainledger.yaml")
-    table = tmp_path / "focus.parquet"
-    assert run_trainledger("export", "focus", "--from", "2026-05", "--to", "2026-06", "--out", table, *config).returncode == 0
+    table, emissions = tmp_path / "focus.parquet", tmp_path / "emissions.csv"
+    asked = ("--from", "2026-05", "--to", "2026-06", "--out", table, "--emissions", emissions)
+    assert run_trainledger("export", "focus", *asked, *config).returncode == 0
     months = {str(start.as_py())[:7] for start in parquet.read_table(table)["ChargePeriodStart"]}
-    assert months == {"2026-05", "2026-06"}
+    assert months == {"2026-05", "2026-06"} and not any("Kgco2e" in name for name in parquet.read_schema(table).names)
+    assert {row["ChargePeriodStart"][:7] for row in csv.DictReader(emissions.open())} == months
     stated = run_trainledger("export", "activity", "--from", "2026-04", "--to", "2026-04", *config)
     rows = list(csv.DictReader(io.StringIO(stated.stdout)))
     assert {row["period_start"] for row in rows} == {"2026-04-01"} and {row["period_end"] for row in rows} == {"2026-04-30"}
@@ -162,7 +146,8 @@ def test_months_of_an_export_are_both_included(tmp_path: Path) -> None:
         (ACTIVITY, (None, None), "out.xlsx", "neither CSV nor Parquet"),
         (ACTIVITY, ("2026-06", "2026-05"), "out.csv", "Write --from 2026-05 --to 2026-06"),
         (ACTIVITY, ("June", None), "out.csv", "--from 'June' is no month"),
-        (FOCUS, (None, None), "out.csv", "no focus_1_4"),
+        (VERSIONS[FocusVersion.v1_4], (None, None), "out.csv", "no focus_1_4"),
+        (VERSIONS[FocusVersion.v1_0], (None, None), "out.csv", "no focus_1_0"),
     ],
 )
 def test_an_export_that_cannot_be_is_a_usage_error(
@@ -195,3 +180,39 @@ def test_datapoints_are_the_headline_figures_in_tonnes_and_megawatt_hours(publis
         whole = ({name: value for name, value in rows if name not in PARTLY_BILLED} for rows in (filed, shown))
         filed, shown = (sorted(rows.items()) for rows in whole)
         assert filed == shown and any(value is not None for _, value in filed), datapoint
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("electricity", list(Electricity))
+@pytest.mark.parametrize("tool", list(Tool))
+def test_tonnes_in_the_columns_of_a_tool_are_those_of_the_activity_data(
+    published: duckdb.DuckDBPyConnection, demo_home: Path, tmp_path: Path, tool: Tool, electricity: Electricity
+) -> None:
+    """One method, no total of both: nothing is left out, and an unknown tonne is an empty cell."""
+    file = demo_home / "trainledger-home" / "published" / "trainledger.duckdb"
+    export_activity(file, tool, electricity, "2026-04", "2026-06", tmp_path / "out.csv")
+    rows = list(csv.DictReader((tmp_path / "out.csv").open()))
+    (quantity,) = {"Quantity", "CO2E", "EMISSION_QTY"} & {*rows[0]}
+    known = [Decimal(row[quantity]) for row in rows if row[quantity]]
+    tonnes = f"provider_total_{electricity}_based_tco2e"
+    expected = published.execute(
+        f"select sum({tonnes}), count(*) - count({tonnes}) from marts.activity_data where emissions_data_quality is not null"
+        " and period_start between date '2026-04-01' and date '2026-06-01'"
+    ).fetchone()
+    assert (sum(known), len(rows) - len(known)) == expected and "electricity" not in rows[0]
+    assert (PAGES / f"{tool}.md").is_file()
+    assert [name for name in rows[0] if name not in (PAGES / f"{tool}.md").read_text()] == []
+
+
+@pytest.mark.parametrize(("tool", "electricity"), [(Tool.envizi, None), (None, Electricity.market)])
+def test_a_tool_and_the_method_that_is_filed_are_named_together(
+    tmp_path: Path, tool: Tool | None, electricity: Electricity | None
+) -> None:
+    with pytest.raises(UsageError, match="--tool and --electricity together"):
+        export_activity(small(tmp_path), tool, electricity, None, None, tmp_path / "out.csv")
+
+
+def test_emissions_do_not_go_into_the_file_of_costs(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="a file of its own"):
+        export_focus(small(tmp_path), FocusVersion.v1_4, None, None, tmp_path / "out.csv", tmp_path / "out.csv")
+    assert not (tmp_path / "out.csv").exists()

@@ -39,6 +39,7 @@ KEYS = {
     "calibration_terms": ("term",),
     "comparison_plan_power": ("effect_over_spread", "power"),
     "dim_datapoints": ("framework", "datapoint_id"),
+    "dim_service_categories": ("provider_name", "service"),
     "vendor_claims": ("claim_id",),
     "article_figures": ("figure_id",),
 }

@@ -2,84 +2,17 @@
 -- Column ids are those of the FOCUS specification, in its spelling.
 -- noqa: disable=CP02
 {%- set cell_names = 'source_name, provider_name, payer_account_id, sub_account_id, service_code, region_id, usage_month' %}
-{%- set origin = 'row_kind, ' ~ cell_names ~ ', billing_currency, cost_component, provider_model_version' %}
-{%- set emissions = {
-    'x_ProviderScope2LocationBasedKgco2e': 'provider_scope_2_location_based_kgco2e',
-    'x_ProviderScope2MarketBasedKgco2e': 'provider_scope_2_market_based_kgco2e',
-    'x_ProviderTotalLocationBasedKgco2e': 'provider_total_location_based_kgco2e',
-    'x_ProviderTotalMarketBasedKgco2e': 'provider_total_market_based_kgco2e',
-} %}
-{%- set costs = 'billed_cost, effective_cost, list_cost, contracted_cost' %}
-
-with currencies as (
-    select provider_name, payer_account_id, min(billing_currency) as billing_currency
-    from {{ ref('fct_residual_costs') }}
-    group by provider_name, payer_account_id
-),
-
--- the parts of an origin are runs and reasons: accelerators of several types are one part
-residual_costs as (
-    select
-        {{ cell_names }}, billing_currency, cost_component, reason,
-        {{ sums(['billed_cost', 'effective_cost'], 12) }},
-        {{ whole_sums(['list_cost', 'contracted_cost'], 12) }}
-    from {{ ref('fct_residual_costs') }}
-    group by all
-),
+{%- set commitment = 'commitment_id, commitment_kind, commitment_part, is_recurring' %}
+{%- set origin = cell_names ~ ', billing_currency, cost_component, ' ~ commitment %}
 
 -- what runs carry and what no run carries: together the whole bill, and the origin of neither
-charges as (
-    select
-        'cost' as row_kind, {{ cell_names }}, billing_currency, cost_component, '' as provider_model_version,
-        training_run_id, attribution_rule, cast(null as string) as reason, {{ costs }}, effective_cost as quantity,
-        billing_currency as unit
-        {%- for mass in emissions.values() %},
-        cast(null as decimal(38, 9)) as {{ mass }}
-        {%- endfor %}
-    from {{ ref('fct_run_cell_costs') }}
-
-    union all
-
-    select
-        'cost' as row_kind, {{ cell_names }}, billing_currency, cost_component, '' as provider_model_version,
-        cast(null as string) as training_run_id, cast(null as string) as attribution_rule, reason, {{ costs }},
-        effective_cost as quantity, billing_currency as unit
-        {%- for mass in emissions.values() %},
-        cast(null as decimal(38, 9)) as {{ mass }}
-        {%- endfor %}
-    from residual_costs
-    {%- for table, run, rule, reason in [
-        ('fct_run_cell_emissions', 'training_run_id', "'carbon_weight'", 'cast(null as string)'),
-        ('fct_residual_emissions', 'cast(null as string)', 'cast(null as string)', 'reason'),
-    ] %}
-
-    union all
-
-    -- a provider's carbon has other cells than its bill: rows of their own, which cost nothing
-    select
-        'emissions' as row_kind, {{ cell_of('masses') }}, coalesce(currencies.billing_currency, 'XXX') as billing_currency,
-        '' as cost_component, masses.provider_model_version,
-        {{ run }} as training_run_id, {{ rule }} as attribution_rule, {{ reason }} as reason
-        {%- for cost in costs.split(', ') %},
-        cast(0 as decimal(38, 12)) as {{ cost }}
-        {%- endfor %},
-        cast(masses.provider_total_location_based_kgco2e as decimal(38, 12)) as quantity, 'kgCO2e' as unit
-        {%- for mass in emissions.values() %},
-        masses.{{ mass }}
-        {%- endfor %}
-    from {{ ref(table) }} as masses
-    left join currencies using (provider_name, payer_account_id)
-    {%- endfor %}
-),
-
-origins as (
+with origins as (
     select
         {{ origin }},
         count(training_run_id) as run_row_count,
-        count(*) - count(quantity) as unknown_count,
-        min(quantity) as least_quantity,
-        sum(quantity) as origin_quantity
-    from charges
+        min(effective_cost) as least_cost,
+        sum(effective_cost) as origin_cost
+    from {{ ref('fct_costs_by_commitment') }}
     group by {{ origin }}
 ),
 
@@ -89,29 +22,26 @@ shares as (
         charges.*,
         origins.run_row_count,
         case
-            when
-                origins.run_row_count > 0 and origins.unknown_count = 0
-                and origins.least_quantity >= 0 and origins.origin_quantity > 0
+            when origins.run_row_count > 0 and origins.least_cost >= 0 and origins.origin_cost > 0
                 then cast(floor(
-                    cast(charges.quantity as double) / cast(origins.origin_quantity as double) * 1e12
+                    cast(charges.effective_cost as double) / cast(origins.origin_cost as double) * 1e12
                 ) as decimal(38, 0))
         end as share_units
-    from charges
+    from {{ ref('fct_costs_by_commitment') }} as charges
     inner join origins using ({{ origin }})
 ),
 
 ranked as (
     select
         *,
-        row_number() over (
-            partition by {{ origin }}
-            order by share_units desc, coalesce(training_run_id, ''), coalesce(attribution_rule, ''), coalesce(reason, '')
-        ) as place,
+        row_number() over (partition by {{ origin }} order by share_units desc, part_id) as place,
         sum(share_units) over (partition by {{ origin }}) as all_share_units
     from shares
 ),
 
-ratios as (
+-- Of rows that add up many prices the list price is known where each has one. Where one has none, and of what is no use of a
+-- service, the specification takes the billed cost.
+charges as (
     select
         *,
         case
@@ -119,97 +49,161 @@ ratios as (
                 'cast(share_units + case when place = 1 then 1000000000000 - all_share_units else 0 end as decimal(38, 0))',
                 12
             ) }}
-        end as allocated_ratio
+        end as allocated_ratio,
+        case
+            when commitment_part = 'purchase' then 'Purchase'
+            when commitment_part <> '' then 'Usage'
+            when reason = 'tax' then 'Tax'
+            when reason in ('refund', 'rounding', 'provider_adjustment') then 'Adjustment'
+            when cost_component = 'credit' then 'Credit'
+            else 'Usage'
+        end as charge_category,
+        commitment_part in ('', 'used')
+        and cost_component not in ('credit', 'fee')
+        and coalesce(reason not in ('tax', 'refund', 'rounding', 'provider_adjustment'), true) as is_of_a_price,
+        case commitment_part when '' then null else nullif(commitment_id, '') end as named_commitment_id
     from ranked
+),
+
+priced as (
+    select
+        *,
+        is_of_a_price and list_cost is not null as is_list_cost_known,
+        is_of_a_price and contracted_cost is not null as is_contracted_cost_known,
+        case when is_of_a_price then coalesce(list_cost, billed_cost) else billed_cost end as focus_list_cost
+    from charges
 )
 
 select
-    ratios.row_kind || '|' || {{ cell_id('ratios') }} || '|' || ratios.billing_currency || '|' || ratios.cost_component || '|'
-    || ratios.provider_model_version || '|' || coalesce(ratios.training_run_id, '~' || ratios.reason) || '|'
-    || coalesce(ratios.attribution_rule, '') as x_RowId,
-    ratios.row_kind as x_RowKind,
     case
-        when ratios.allocated_ratio is not null
-            then '{"Elements": [{"AllocatedRatio": ' || cast(ratios.allocated_ratio as string)
-                || ', "UsageUnit": "' || ratios.unit || '", "UsageQuantity": ' || cast(ratios.quantity as string) || '}]}'
+        when priced.allocated_ratio is not null
+            then '{"Elements": [{"AllocatedRatio": ' || cast(priced.allocated_ratio as string)
+                || ', "UsageUnit": "' || priced.billing_currency
+                || '", "UsageQuantity": ' || cast(priced.effective_cost as string) || '}]}'
     end as AllocatedMethodDetails,
-    case when ratios.run_row_count > 0 then coalesce(ratios.attribution_rule, 'residual') end as AllocatedMethodId,
-    ratios.training_run_id as AllocatedResourceId,
+    case when priced.run_row_count > 0 then coalesce(priced.attribution_rule, 'residual') end as AllocatedMethodId,
+    priced.training_run_id as AllocatedResourceId,
     runs.recorded_id as AllocatedResourceName,
     case
-        when ratios.training_run_id is not null then '{'
+        when priced.training_run_id is not null then '{'
             {%- for name in ['team', 'model_name', 'workload_key', 'accelerator_type', 'state'] %}
             || '{{ ", " if not loop.first }}"{{ name }}": '
             || coalesce({{ json_string('runs.' ~ name) }}, 'null')
             {%- endfor %}
             || '}'
     end as AllocatedTags,
-    ratios.billed_cost as BilledCost,
-    ratios.payer_account_id as BillingAccountId,
-    payers.account_name as BillingAccountName,
-    ratios.billing_currency as BillingCurrency,
-    cast(cast(ratios.usage_month + interval 1 month as date) as timestamp) as BillingPeriodEnd,
-    cast(ratios.usage_month as timestamp) as BillingPeriodStart,
+    priced.billed_cost as BilledCost,
+    priced.payer_account_id as BillingAccountId,
+    coalesce(payers.account_name, priced.payer_account_id) as BillingAccountName,
+    case priced.provider_name when 'AWS' then 'Payer Account' else 'Billing Account' end as BillingAccountType,
+    priced.billing_currency as BillingCurrency,
+    cast(cast(priced.usage_month + interval 1 month as date) as timestamp) as BillingPeriodEnd,
+    cast(priced.usage_month as timestamp) as BillingPeriodStart,
+    case when priced.commitment_kind = 'capacity_block' then priced.named_commitment_id end as CapacityReservationId,
     case
-        when ratios.reason = 'tax' then 'Tax'
-        when ratios.reason in ('refund', 'rounding', 'provider_adjustment') then 'Adjustment'
-        when ratios.cost_component = 'credit' then 'Credit'
-        when ratios.cost_component = 'fee' then 'Purchase'
-        else 'Usage'
-    end as ChargeCategory,
+        when priced.commitment_kind <> 'capacity_block' or priced.named_commitment_id is null then null
+        when priced.commitment_part = 'used' then 'Used'
+        when priced.commitment_part = 'unused' then 'Unused'
+    end as CapacityReservationStatus,
+    priced.charge_category as ChargeCategory,
     cast(null as string) as ChargeClass,
-    case when ratios.row_kind = 'cost' then replace(ratios.cost_component, '_', ' ') else 'emissions reported by the provider' end
+    replace(priced.cost_component, '_', ' ')
+    || case priced.commitment_part
+        when 'purchase' then ', bought ahead: its cost is in the use that it pays for'
+        when 'used' then ', under a commitment'
+        when 'unused' then ', committed to and not used'
+        else ''
+    end
     || case
-        when ratios.training_run_id is not null then ', allocated to a training run'
-        else ', carried by no training run: ' || replace(ratios.reason, '_', ' ')
+        when priced.training_run_id is not null then ', allocated to a training run'
+        else ', carried by no training run: ' || replace(priced.reason, '_', ' ')
     end as ChargeDescription,
-    cast(cast(ratios.usage_month + interval 1 month as date) as timestamp) as ChargePeriodEnd,
-    cast(ratios.usage_month as timestamp) as ChargePeriodStart,
-    ratios.contracted_cost as ContractedCost,
-    ratios.effective_cost as EffectiveCost,
-    ratios.provider_name as HostProviderName,
-    ratios.provider_name as InvoiceIssuerName,
-    ratios.list_cost as ListCost,
-    cast(null as decimal(38, 12)) as PricingQuantity,
-    cast(null as string) as PricingUnit,
-    nullif(ratios.region_id, '') as RegionId,
-    regions.region_name as RegionName,
     case
-        when ratios.cost_component in ('accelerator', 'host') then 'Compute'
-        when ratios.cost_component = 'managed_service_fee' then 'AI and Machine Learning'
-        when ratios.cost_component = 'storage' then 'Storage'
-        when ratios.cost_component = 'network' then 'Networking'
-        when ratios.reason = 'support' then 'Management and Governance'
+        when priced.commitment_part = 'purchase' then case when priced.is_recurring then 'Recurring' else 'One-Time' end
+        when priced.reason = 'support' then 'Recurring'
+        when priced.charge_category = 'Usage' then 'Usage-Based'
+        else 'One-Time'
+    end as ChargeFrequency,
+    cast(cast(priced.usage_month + interval 1 month as date) as timestamp) as ChargePeriodEnd,
+    cast(priced.usage_month as timestamp) as ChargePeriodStart,
+    case
+        when priced.named_commitment_id is not null then case when priced.is_spend_based then 'Spend' else 'Usage' end
+    end as CommitmentDiscountCategory,
+    priced.named_commitment_id as CommitmentDiscountId,
+    cast(null as string) as CommitmentDiscountName,
+    case
+        when priced.named_commitment_id is null then null
+        when priced.commitment_part = 'purchase' then priced.billed_cost
+        else priced.effective_cost
+    end as CommitmentDiscountQuantity,
+    case
+        when priced.named_commitment_id is null then null
+        when priced.commitment_part = 'used' then 'Used'
+        when priced.commitment_part = 'unused' then 'Unused'
+    end as CommitmentDiscountStatus,
+    case
+        when priced.named_commitment_id is not null
+            then case priced.commitment_kind
+                when 'savings_plan' then 'Savings Plan'
+                when 'reservation' then 'Reserved Instance'
+                when 'capacity_block' then 'Capacity Block'
+                else 'Committed Use Discount'
+            end
+    end as CommitmentDiscountType,
+    case when priced.named_commitment_id is not null then priced.billing_currency end as CommitmentDiscountUnit,
+    case when priced.is_contracted_cost_known then priced.contracted_cost else priced.focus_list_cost end as ContractedCost,
+    priced.effective_cost as EffectiveCost,
+    priced.provider_name as HostProviderName,
+    priced.provider_name as InvoiceIssuerName,
+    priced.focus_list_cost as ListCost,
+    case
+        when priced.charge_category not in ('Usage', 'Purchase') then null
+        when priced.charge_category = 'Purchase' then 'Standard'
+        when priced.named_commitment_id is not null then 'Committed'
         else 'Other'
-    end as ServiceCategory,
-    coalesce(nullif(services.service_name, ''), nullif(ratios.service_code, ''), 'not named') as ServiceName,
-    ratios.provider_name as ServiceProviderName,
+    end as PricingCategory,
+    case when priced.charge_category in ('Usage', 'Purchase') then priced.focus_list_cost end as PricingQuantity,
+    case when priced.charge_category in ('Usage', 'Purchase') then priced.billing_currency end as PricingUnit,
+    nullif(priced.region_id, '') as RegionId,
+    case when priced.region_id <> '' then coalesce(regions.region_name, priced.region_id) end as RegionName,
+    case when priced.commitment_part in ('purchase', 'unused') then priced.named_commitment_id end as ResourceId,
+    cast(null as string) as ResourceName,
     case
-        when ratios.cost_component in ('accelerator', 'host') then 'Virtual Machines'
-        when ratios.cost_component = 'managed_service_fee' then 'AI Platforms'
-        when ratios.cost_component = 'storage' then 'Other (Storage)'
-        when ratios.cost_component = 'network' then 'Other (Networking)'
-        when ratios.reason = 'support' then 'Support'
-        else 'Other (Other)'
-    end as ServiceSubcategory,
-    nullif(ratios.sub_account_id, '') as SubAccountId,
-    accounts.account_name as SubAccountName,
-    nullif(ratios.cost_component, '') as x_CostComponent,
-    ratios.reason as x_ResidualReason,
-    ratios.source_name as x_SourceName,
-    nullif(ratios.service_code, '') as x_ServiceCode
-    {%- for name, mass in emissions.items() %},
-    ratios.{{ mass }} as {{ name }}
-    {%- endfor %},
-    nullif(ratios.provider_model_version, '') as x_ProviderModelVersion,
-    case when ratios.row_kind = 'emissions' then cast(1 as bigint) end as x_ReporterScope3Category
-from ratios
+        when priced.commitment_part in ('purchase', 'unused') and priced.named_commitment_id is not null then 'Commitment'
+    end as ResourceType,
+    coalesce(categories.service_category, 'Other') as ServiceCategory,
+    coalesce(nullif(services.service_name, ''), nullif(priced.service_code, ''), 'not named') as ServiceName,
+    priced.provider_name as ServiceProviderName,
+    coalesce(categories.service_subcategory, 'Other (Other)') as ServiceSubcategory,
+    nullif(priced.sub_account_id, '') as SubAccountId,
+    case when priced.sub_account_id <> '' then coalesce(accounts.account_name, priced.sub_account_id) end as SubAccountName,
+    case
+        when priced.sub_account_id <> '' then case priced.provider_name when 'AWS' then 'Account' else 'Project' end
+    end as SubAccountType,
+    case
+        when priced.is_contracted_cost_known then 'contracted price'
+        when priced.is_list_cost_known then 'list price'
+        else 'billed cost'
+    end as x_ContractedCostBasis,
+    nullif(priced.cost_component, '') as x_CostComponent,
+    case when priced.is_list_cost_known then 'list price' else 'billed cost' end as x_ListCostBasis,
+    priced.reason as x_ResidualReason,
+    {{ cell_id('priced') }} || '|' || priced.billing_currency || '|' || priced.cost_component || '|'
+    || priced.commitment_id || '|' || priced.commitment_kind || '|' || priced.commitment_part || '|'
+    || case when priced.is_recurring then '1' else '0' end || '|' || priced.part_id as x_RowId,
+    nullif(priced.service_code, '') as x_ServiceCode,
+    priced.source_name as x_SourceName
+from priced
 left join {{ ref('dim_training_runs') }} as runs using (training_run_id)
 left join {{ ref('dim_accounts') }} as payers
-    on ratios.provider_name = payers.provider_name and ratios.payer_account_id = payers.account_id
+    on priced.provider_name = payers.provider_name and priced.payer_account_id = payers.account_id
 left join {{ ref('dim_accounts') }} as accounts
-    on ratios.provider_name = accounts.provider_name and ratios.sub_account_id = accounts.account_id
+    on priced.provider_name = accounts.provider_name and priced.sub_account_id = accounts.account_id
 left join {{ ref('dim_services') }} as services
-    on ratios.provider_name = services.provider_name and ratios.service_code = services.service_code
+    on priced.provider_name = services.provider_name and priced.service_code = services.service_code
+left join {{ ref('dim_service_categories') }} as categories
+    on
+        priced.provider_name = categories.provider_name
+        and case priced.provider_name when 'AWS' then priced.service_code else services.service_name end = categories.service
 left join {{ ref('dim_regions') }} as regions
-    on ratios.provider_name = regions.provider_name and ratios.region_id = regions.region_id
+    on priced.provider_name = regions.provider_name and priced.region_id = regions.region_id

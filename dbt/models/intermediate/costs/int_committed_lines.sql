@@ -1,0 +1,83 @@
+{{ config(materialized='by_month') }}
+{%- set zero = 'cast(0 as decimal(38, 12))' %}
+
+with plans as (
+    select payer_account_id, plan_id, min(plan_arn) as plan_arn, min(usage_month) as first_month
+    from {{ ref('int_saving_plan_names') }}
+    group by all
+),
+
+aws_lines as (
+    select
+        lines.*,
+        coalesce(plans.plan_arn, lines.commitment_id) as full_commitment_id
+    from {{ ref('int_aws_lines') }} as lines
+    left join plans
+        on
+            lines.payer_account_id = plans.payer_account_id
+            and lines.commitment_id = plans.plan_id
+            and plans.first_month <= lines.usage_month
+    where
+        {{ in_build_months('lines.usage_month') }}
+        and lines.commitment_kind is not null
+        and lines.line_item_type <> 'SavingsPlanNegation'
+),
+
+-- a row that pays for a commitment is a purchase, and what it states was not used is a row of use beside it
+whole_lines as (
+    select
+        usage_month, line_id, full_commitment_id as commitment_id, commitment_kind,
+        commitment_kind = 'savings_plan' as is_spend_based,
+        case when is_usage then 'used' else 'fee' end as kind_of_line,
+        line_item_type in ('SavingsPlanRecurringFee', 'RIFee', 'DiscountedUsage') as is_recurring
+    from aws_lines
+
+    union all
+
+    select
+        usage_month, line_id, commitment_id, 'committed_use' as commitment_kind, is_spend_based_fee as is_spend_based,
+        'fee' as kind_of_line, true as is_recurring
+    from {{ ref('int_gcp_lines') }}
+    where is_commitment_fee and {{ in_build_months() }}
+)
+
+select
+    usage_month, line_id, cast(null as string) as share_part_id, commitment_id, commitment_kind, is_spend_based, is_recurring,
+    'used' as commitment_part, 'use' as taken, {{ zero }} as share_effective_cost, {{ zero }} as share_list_cost,
+    {{ zero }} as share_contracted_cost
+from whole_lines
+where kind_of_line = 'used'
+{#- what is billed with the use that a commitment covers is paid for the commitment, as in fct_prepaid #}
+{%- for part in ['purchase', 'unused'] %}
+
+union all
+
+select
+    usage_month, line_id, cast(null as string) as share_part_id, commitment_id, commitment_kind, is_spend_based, is_recurring,
+    '{{ part }}' as commitment_part, '{{ 'billed' if part == 'purchase' else 'effective' }}' as taken,
+    {{ zero }} as share_effective_cost, {{ zero }} as share_list_cost, {{ zero }} as share_contracted_cost
+from whole_lines
+{%- if part == 'unused' %}
+where kind_of_line = 'fee'
+{%- endif %}
+{%- endfor %}
+
+union all
+
+select
+    usage_month, line_id, part_id as share_part_id, commitment_id, commitment_kind, is_spend_based, false as is_recurring,
+    commitment_part, 'share' as taken, effective_cost, list_cost, contracted_cost
+from {{ ref('int_commitment_shares') }}
+where {{ in_build_months() }}
+
+union all
+
+select
+    usage_month, line_id, part_id as share_part_id, '' as commitment_id, '' as commitment_kind, false as is_spend_based,
+    false as is_recurring, '' as commitment_part, 'rest' as taken,
+    cast(sum(effective_cost) as decimal(38, 12)) as share_effective_cost,
+    {{ whole_sum('list_cost', 'decimal(38, 12)') }} as share_list_cost,
+    {{ whole_sum('contracted_cost', 'decimal(38, 12)') }} as share_contracted_cost
+from {{ ref('int_commitment_shares') }}
+where {{ in_build_months() }}
+group by usage_month, line_id, part_id
