@@ -63,6 +63,7 @@ class TableSpec:
     page_rows: int = 40  # more rows are in the data file alone; the page counts them
     is_ranked: bool = False  # the largest first: of a long table the first ten stand in the text, all in an appendix
     is_data_only: bool = False  # in the data files and never on a page: what has only names unknown outside
+    is_for_the_board: bool = False  # on its two pages, and never folded
 
     @property
     def row_key(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The quarterly report: one published file and one quarter in, one folder of HTML, PDF, XLSX, JSON and CSV out.
+"""The quarterly report: one published file and one quarter in, one folder of HTML, two PDF, XLSX, JSON and CSV out.
 
 The command line and the Dagster asset call `render`; it knows neither. No clock: what changes with time (final or preliminary,
 missing months) was decided when the file was published.
@@ -15,7 +15,7 @@ from reports.page import html, records, words
 from reports.pages import answer
 from reports.publication import open_publication
 from reports.quarter import Quarter
-from reports.sections import headlines, quality
+from reports.sections import board, headlines, quality
 from reports.sections.status import as_issued, decide, require_data
 
 
@@ -26,6 +26,7 @@ class QuarterlyReport:
     html: Path
     json: Path
     pdf: Path
+    board: Path
     xlsx: Path
     status: str
     reasons: tuple[str, ...]
@@ -70,12 +71,14 @@ def render(
         "policy": policy.record() if policy else None,
         "vintage_sentence": vintage_sentence,
         "scope_sentence": words.SCOPE_SENTENCE,
+        "board": board.headings(sections),
         "report_code_sha256": code_digest(),
         "figures": [records.figure_record(figure) for figure in figures],
         "vintage": records.table_record(vintage),
         "sections": [records.section_record(section) for section in sections],
     }
     text = html.page(record, span, figures, vintage, sections)
+    two_pages = pdf.document(html.sheets(record, span, sections), record, pages=2)
     paper, book = pdf.document(text, record), workbook.document(record, figures, vintage, sections)
     folder = out / span.name
     tables = [vintage, *(table for section in sections for table in section.tables)]
@@ -83,7 +86,8 @@ def render(
     records.write_file(folder / "report.json", json.dumps(record, ensure_ascii=False, indent=1) + "\n")
     records.write_file(folder / "report.html", text)
     records.write_file(folder / "report.pdf", paper)
+    records.write_file(folder / "board.pdf", two_pages)
     records.write_file(folder / "report.xlsx", book)
     files = tuple(folder / "tables" / f"{table.id}.csv" for table in tables if not table.absent)
     forms = {form: folder / f"report.{form}" for form in ("html", "json", "pdf", "xlsx")}
-    return QuarterlyReport(**forms, status=status.name, reasons=status.reasons, tables=files)
+    return QuarterlyReport(**forms, board=folder / "board.pdf", status=status.name, reasons=status.reasons, tables=files)

@@ -34,7 +34,7 @@ from reports.page.numbers import plain
 
 ATTRIBUTIONS = "fct_charge_attributions"  # published as Parquet alone: without a digest
 PLAIN = ("issue.json", "gates.json", "README.md", "load.sql", crate.FILE, MANIFEST, SIGNATURE, PUBLIC_KEY)
-DOCUMENTS = ("report.json", "report.html", "report.pdf", "report.xlsx")
+DOCUMENTS = ("report.json", "report.html", "report.pdf", "board.pdf", "report.xlsx")
 CODE = ("version.json", "installed.txt", "run.lock")
 OTHER_FORM = (
     "This pack has another form than this version writes (those before 0.9 have none): digests of tables, SELECTs, rows/, sql/, "
