@@ -160,6 +160,10 @@ class Sentence:
         return "".join(part if isinstance(part, str) else part.text for part in self.parts)
 
 
+VERDICT = "verdict,"  # what the id of a workload's sentence begins with
+VERDICTS_FOR_THE_BOARD = 8
+
+
 @dataclass(frozen=True)
 class Section:
     """A chapter: sentences, tables in reading order, charts by the table they are drawn beside.
@@ -174,3 +178,8 @@ class Section:
     charts: Mapping[str, Sequence[object]] = field(default_factory=dict)
     absent: str = ""
     sentences: tuple[Sentence, ...] = ()
+
+    @property
+    def verdicts(self) -> tuple[Sentence, ...]:
+        """The sentences that are the verdict of a workload; decided ones come first."""
+        return tuple(sentence for sentence in self.sentences if sentence.id.startswith(VERDICT))

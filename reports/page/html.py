@@ -6,22 +6,21 @@ none.
 
 import re
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from markupsafe import Markup, escape
 
-from reports.model import ROWS_IN_TEXT, Figure, Section, Sentence, Table
+from reports.model import ROWS_IN_TEXT, VERDICTS_FOR_THE_BOARD, Figure, Section, Sentence, Table
 from reports.page import layout, records, templating, words
+from reports.page.charts import Chart
 from reports.page.names import visible
 from reports.page.numbers import EN_DASH, amount, grouped, interval, is_share, scaled, share, significant
 from reports.quarter import Quarter, Window, short_month_name
-from reports.sections import board
-
 
 SCRIPT = Path(__file__).with_name("templates").joinpath("search.js").read_text(encoding="utf-8")
 
@@ -121,7 +120,8 @@ def _sentence(sentence: Sentence) -> list[tuple[str, str]]:
 
 def _sentences(section: Section) -> list[list[Any]]:
     """The verdicts of workloads, and the other sentences."""
-    return [[_sentence(sentence) for sentence in sentences] for sentences in board.verdicts_of(section)]
+    others = [sentence for sentence in section.sentences if sentence not in section.verdicts]
+    return [[_sentence(sentence) for sentence in sentences] for sentences in (section.verdicts, others)]
 
 
 def _with_code(text: str) -> Markup:
@@ -144,7 +144,8 @@ def _groups(section: Section, tables: list[Table]) -> Iterator[dict[str, Any]]:
             groups.append([])
         groups[-1].append(table)
     for first, *others in groups:
-        charts, is_open = section.charts.get(first.id, ()), first.spec.is_for_the_board
+        charts = cast("Sequence[Chart]", section.charts.get(first.id, ()))
+        is_open = first.spec.is_for_the_board
         placed = [_placed(table) for table in (first, *others)]
         yield {
             "charts": charts,
@@ -199,14 +200,19 @@ def page(record: dict[str, object], quarter: Quarter, figures: list[Figure], vin
 def sheets(record: dict[str, Any], quarter: Quarter, sections: list[Section]) -> str:
     """The two pages for the board, as HTML that is a file nowhere."""
     verdicts, sentences = _sentences(sections[0])
-    return templating.environment().get_template("board.html").render(
-        record=record,
-        board=record["board"],
-        months=_months(quarter),
-        decided=verdicts[: board.MOST_VERDICTS],
-        sentences=sentences,
-        tables=[layout.page_table(table) for table in board.tables_of(sections)],
-        people=next((section.lead for section in sections if section.id == "restatements"), ""),
+    tables = [table for section in sections for table in section.tables]
+    return (
+        templating.environment()
+        .get_template("board.html")
+        .render(
+            record=record,
+            board=record["board"],
+            months=_months(quarter),
+            decided=verdicts[:VERDICTS_FOR_THE_BOARD],
+            sentences=sentences,
+            tables=[layout.page_table(table) for table in tables if table.spec.is_for_the_board],
+            people=next((section.lead for section in sections if section.id == "restatements"), ""),
+        )
     )
 
 

@@ -60,7 +60,7 @@ def is_share(unit: str) -> bool:
 
 
 def amount(value: Decimal, unit: str, greatest: Decimal | None = None) -> str:
-    """Three figures for the eye with their unit: 56.1 MWh, 242 000 USD, 98.7 %; in the unit of the greatest it is compared with."""
+    """Three figures for the eye with their unit: 56.1 MWh, 242 000 USD, 98.7 %; in the unit of `greatest`, if there is one."""
     if is_share(unit):
         return share(value)
     scale, shown = scaled(value if greatest is None else greatest, unit)

@@ -1,8 +1,8 @@
 """What the HTML page states, as blocks for paper: the same headings, sentences, drawings and tables in the same order.
 
 The page is the one place that knows what a report consists of; a new section, table or sentence there is on paper without a line
-here. Left out is what only a screen has: the menu, the search, links to files, what unfolds a part. A drawing keeps its description
-and names the table that has its numbers.
+here. Left out is what only a screen has: the menu, the search, links to files, what unfolds a part. A drawing keeps its
+description and names the table that has its numbers.
 """
 
 import re

@@ -69,7 +69,7 @@ def section(publication: Publication, quarter: Quarter, policy: Policy | None = 
     threshold = (policy or Policy()).restatement_threshold
     to_restate = [row for row in table.rows if decision(row["was"], row["known_now"], threshold) == "restate"]
     if table.rows:
-        lead += f" Of the figures that moved {len(to_restate)} are to be restated and {len(table.rows) - len(to_restate)} disclosed."
+        lead += f" Of those that moved {len(to_restate)} are to be restated and {len(table.rows) - len(to_restate)} disclosed."
     shown = tuple(
         column for column in table.spec.columns if not column.key.endswith("_delta") or any(row[column.key] for row in table.rows)
     )

@@ -174,7 +174,7 @@ def sentences(
     def both(name: str) -> list[str]:
         """A mass of all use and of the runs in it, by either method and in one unit; or neither method."""
         found = [figure for way in ("location", "market") for figure in known(f"{name}_{way}_based")[:1]]
-        masses = [(figure, figure.whole, figure.value) for figure in found if figure.whole is not None and figure.value is not None]
+        masses = [(one, one.whole, one.value) for one in found if one.whole is not None and one.value is not None]
         if len(masses) < 2:
             return []
         greatest = max(whole for _, whole, _ in masses)

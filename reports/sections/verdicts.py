@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 from reports import pages
 from reports.door import Row
-from reports.model import Section, Sentence, Table
+from reports.model import VERDICT, Section, Sentence, Table
 from reports.pages import answered
 from reports.publication import Publication
 from reports.quarter import Quarter
@@ -22,7 +22,6 @@ LEAD = (
     "power of the chips is not assumed, and less is left without a run than the sides differ."
 )
 WORDS = declared()["verdict_sentences"]
-VERDICT = "verdict,"  # what the ids of their sentences begin with
 
 
 def verdict_sentences(table: Table) -> tuple[Sentence, ...]:

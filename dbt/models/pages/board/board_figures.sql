@@ -22,7 +22,10 @@ select
         {%- endfor %}
     end as figure,
     shown_unit as unit,
-    {%- for column in ['whole_value', 'value', 'low', 'high', 'prior_value', 'prior_low', 'prior_high', 'change', 'change_by_activity', 'change_by_method'] %}
+    {%- for column in [
+        'whole_value', 'value', 'low', 'high', 'prior_value', 'prior_low', 'prior_high',
+        'change', 'change_by_activity', 'change_by_method',
+    ] %}
     case when shown_unit = unit then {{ column }} else {{ thousandth(column) }} end as {{ column }},
     {%- endfor %}
     change_ratio,

@@ -1,3 +1,13 @@
+{#- Each fact: its id, its words, its unit, the part that is known, all of it, and the rows that have them. -#}
+{%- set facts = [
+    ('bill_with_energy', 'Bill, effective, of which energy is known', 'billing_currency', 'with_energy', 'effective_cost', 'bills'),
+    ('bill_with_emissions', 'Bill, effective, of which emissions are known', 'billing_currency', 'with_carbon', 'effective_cost', 'bills'),
+    ('energy_read', 'Energy of training runs, of which a meter or the driver of a chip read', "'MWh'",
+     thousandth('metered'), thousandth('energy'), 'energies'),
+    ('months_with_a_bill', 'Months of payers, of which a bill is published', "'months'", 'with_bill', 'payer_months', 'payers'),
+    ('months_with_emissions', 'Months of payers, of which emissions are published', "'months'", 'with_carbon', 'payer_months', 'payers'),
+    ('checks_passed', 'Checks before publication, of which passed', "'checks'", 'passed_count', 'check_count', 'quarter_checks'),
+] -%}
 with bills as (
     select
         quarter,
@@ -37,38 +47,31 @@ checks as (
     where build_id = {{ this_build() }}
 ),
 
-facts as (
-    select quarter, 1 as position, 'bill_with_energy' as fact_id, billing_currency as unit, with_energy as part, effective_cost as of_whole
-    from bills
-    union all
-    select quarter, 2, 'bill_with_emissions', billing_currency, with_carbon, effective_cost
-    from bills
-    union all
-    select quarter, 3, 'energy_read', 'MWh', {{ thousandth('metered') }}, {{ thousandth('energy') }}
-    from energies
-    union all
-    select quarter, 4, 'months_with_a_bill', 'months', with_bill, payer_months
-    from payers
-    union all
-    select quarter, 5, 'months_with_emissions', 'months', with_carbon, payer_months
-    from payers
-    union all
-    select quarter, 6, 'checks_passed', 'checks', passed_count, check_count
-    from {{ ref('report_quarters') }}
+quarter_checks as (
+    select quarters.quarter, checks.*
+    from {{ ref('report_quarters') }} as quarters
     cross join checks
+),
+
+facts as (
+    {%- for id, words, unit, part, of_whole, rows in facts %}
+    {{ 'union all' if not loop.first }}
+    select
+        quarter,
+        '{{ id }}' as fact_id,
+        '{{ words }}' as fact,
+        {{ unit }} as unit,
+        {{ part }} as part,
+        {{ of_whole }} as of_whole,
+        {{ loop.index }} as position
+    from {{ rows }}
+    {%- endfor %}
 )
 
 select
     quarter,
     fact_id,
-    case fact_id
-        when 'bill_with_energy' then 'Bill, effective, of which energy is known'
-        when 'bill_with_emissions' then 'Bill, effective, of which emissions are known'
-        when 'energy_read' then 'Energy of training runs, of which a meter or the driver of a chip read'
-        when 'months_with_a_bill' then 'Months of payers, of which a bill is published'
-        when 'months_with_emissions' then 'Months of payers, of which emissions are published'
-        when 'checks_passed' then 'Checks before publication, of which passed'
-    end as fact,
+    fact,
     unit,
     part,
     of_whole,

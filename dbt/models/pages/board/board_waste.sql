@@ -8,7 +8,9 @@ with parts as (
     union all
 
     -- the energy of a reservation that nobody used is not known
-    select usage_month, reason, billing_currency, effective_cost, null, null
+    select
+        usage_month, reason as cause, billing_currency, effective_cost, null as facility_energy_kwh,
+        null as training_run_id
     from {{ ref('fct_residual_costs') }}
     where reason = 'unused_commitment'
 ),
@@ -32,7 +34,9 @@ select
     coalesce(cause, 'total') as cause,
     billing_currency,
     coalesce(sum(effective_cost) filter (where not is_prior), 0) as effective_cost,
-    {{ exact_ratio('coalesce(sum(effective_cost) filter (where not is_prior), 0)', 'any_value(all_effective_cost)') }} as share_ratio,
+    {{ exact_ratio(
+        'coalesce(sum(effective_cost) filter (where not is_prior), 0)', 'any_value(all_effective_cost)'
+    ) }} as share_ratio,
     sum(effective_cost) filter (where is_prior) as prior_effective_cost,
     case
         when count(*) filter (where not is_prior) = count(facility_energy_kwh) filter (where not is_prior)
