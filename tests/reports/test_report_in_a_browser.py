@@ -49,7 +49,7 @@ def test_a_quarter_is_within_ten_screens(reports: dict[str, QuarterlyReport], ta
         tab.goto(report.html.as_uri())
         heights[quarter] = tab.evaluate("document.documentElement.scrollHeight")
     assert max(heights.values()) <= 10 * SCREEN["height"], heights
-    tab.set_viewport_size({"width": 1240, "height": 1280})
+    tab.set_viewport_size({"width": 1240, "height": 1010})
     picture(tab, "report")
 
 
