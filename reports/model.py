@@ -63,6 +63,7 @@ class TableSpec:
     page_rows: int = 40  # more rows are in the data file alone; the page counts them
     is_ranked: bool = False  # the largest first: of a long table the first ten stand in the text, all in an appendix
     is_data_only: bool = False  # in the data files and never on a page: what has only names unknown outside
+    is_for_the_board: bool = False  # on its two pages, and never folded
 
     @property
     def row_key(self) -> tuple[str, ...]:
@@ -159,6 +160,10 @@ class Sentence:
         return "".join(part if isinstance(part, str) else part.text for part in self.parts)
 
 
+VERDICT = "verdict,"  # what the id of a workload's sentence begins with
+VERDICTS_FOR_THE_BOARD = 8
+
+
 @dataclass(frozen=True)
 class Section:
     """A chapter: sentences, tables in reading order, charts by the table they are drawn beside.
@@ -173,3 +178,8 @@ class Section:
     charts: Mapping[str, Sequence[object]] = field(default_factory=dict)
     absent: str = ""
     sentences: tuple[Sentence, ...] = ()
+
+    @property
+    def verdicts(self) -> tuple[Sentence, ...]:
+        """The sentences that are the verdict of a workload; decided ones come first."""
+        return tuple(sentence for sentence in self.sentences if sentence.id.startswith(VERDICT))

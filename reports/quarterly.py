@@ -1,4 +1,4 @@
-"""The quarterly report: one published file and one quarter in, one folder of HTML, PDF, XLSX, JSON and CSV out.
+"""The quarterly report: one published file and one quarter in, one folder of HTML, two PDF, XLSX, JSON and CSV out.
 
 The command line and the Dagster asset call `render`; it knows neither. No clock: what changes with time (final or preliminary,
 missing months) was decided when the file was published.
@@ -18,8 +18,10 @@ from reports.page import cells, html, printed, records, tree, words
 from reports.pages import answer
 from reports.publication import open_publication
 from reports.quarter import Quarter
-from reports.sections import headlines, quality
+from reports.sections import board, headlines, quality
 from reports.sections.status import as_issued, decide, require_data
+
+BOARD_PAGES = 2
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,7 @@ class QuarterlyReport:
     html: Path
     json: Path
     pdf: Path
+    board: Path
     xlsx: Path
     status: str
     reasons: tuple[str, ...]
@@ -41,6 +44,7 @@ class Arranged:
 
     record: dict[str, Any]
     page: str
+    sheets: str  # the pages for the board, as HTML that is a file nowhere
     figures: list[Figure]
     vintage: Table
     sections: list[Section]
@@ -56,9 +60,13 @@ class Arranged:
 
     def texts(self, book: bytes, write: Callable[[str], str] = str) -> dict[str, list[str]]:
         """What each document prints, by its file. `write` gives a word in the letters that the fonts of paper have."""
-        body = tree.read(self.page)
-        of_paper = printed.of_paper(body, write)
-        return {"report.html": printed.of_page(body), "report.pdf": of_paper, "report.xlsx": cells.texts(book)}
+        body, of_board = tree.read(self.page), tree.read(self.sheets)
+        return {
+            "report.html": printed.of_page(body),
+            "report.pdf": printed.of_paper([body], write),
+            "board.pdf": printed.of_paper(of_board.elements, write),
+            "report.xlsx": cells.texts(book),
+        }
 
 
 def arranged(
@@ -93,12 +101,14 @@ def arranged(
         "policy": policy.record() if policy else None,
         "vintage_sentence": vintage_sentence,
         "scope_sentence": words.SCOPE_SENTENCE,
+        "board": board.headings(sections),
         "report_code_sha256": code or code_digest(),
         "figures": [records.figure_record(figure) for figure in figures],
         "vintage": records.table_record(vintage),
         "sections": [records.section_record(section) for section in sections],
     }
-    return Arranged(record, html.page(record, span, figures, vintage, sections), figures, vintage, sections)
+    page, sheets = html.page(record, span, figures, vintage, sections), html.sheets(record, span, sections)
+    return Arranged(record, page, sheets, figures, vintage, sections)
 
 
 def render(
@@ -126,7 +136,10 @@ def render(
     records.write_file(folder / "report.json", json.dumps(record, ensure_ascii=False, indent=1) + "\n")
     records.write_file(folder / "report.html", text)
     records.write_file(folder / "report.pdf", pdf.document(text, record))
+    records.write_file(folder / "board.pdf", pdf.document(it.sheets, record, pages=BOARD_PAGES))
     records.write_file(folder / "report.xlsx", book)
     files = tuple(folder / "tables" / f"{table.id}.csv" for table in it.tables if not table.absent)
     forms = {form: folder / f"report.{form}" for form in ("html", "json", "pdf", "xlsx")}
-    return QuarterlyReport(**forms, status=record["status"], reasons=tuple(record["status_reasons"]), tables=files)
+    return QuarterlyReport(
+        **forms, board=folder / "board.pdf", status=record["status"], reasons=tuple(record["status_reasons"]), tables=files
+    )

@@ -232,8 +232,9 @@ def publication_events(published: steps.Published, site: Site) -> Iterator[dg.As
 
 
 def report_materialization(quarter: str, html: Path, status: str) -> dg.AssetMaterialization:
-    """A rendered quarter and where its five forms are."""
-    forms = {"report": html, "pdf": html.with_name("report.pdf"), "workbook": html.with_name("report.xlsx")}
+    """A rendered quarter and where its forms are."""
+    paper = {"pdf": html.with_name("report.pdf"), "board": html.with_name("board.pdf")}
+    forms = {"report": html, **paper, "workbook": html.with_name("report.xlsx")}
     data = {"data": html.with_name("report.json"), "tables": html.with_name("tables")}
     return dg.AssetMaterialization(
         asset_key=names.QUARTERLY,

@@ -144,7 +144,7 @@ def other_values(door: Door, door_of_nothing: Door | None, item: dict[str, Any])
 
 
 def _render_again(folder: Path, found: Findings, again: Arranged) -> None:
-    """Set the PDF again, byte for byte, where the libraries that did it are here: what its drawings show is in no text.
+    """Set each PDF again, byte for byte, where the libraries that did it are here: what its drawings show is in no text.
 
     An extra: every text of it was read back and compared without them.
     """
@@ -154,12 +154,14 @@ def _render_again(folder: Path, found: Findings, again: Arranged) -> None:
         found.remarks.append(f"{what}: texts were read back, drawings are not compared.")
         return
     if others := [name for name in DEPENDS if installed[name] != then.get(name)]:
-        what = f"report/report.pdf is not rendered again: {', '.join(others)} is not the version that wrote it"
-        found.remarks.append(f"{what}: its texts were read back, its drawings are not compared.")
+        what = f"The PDFs are not rendered again: {', '.join(others)} is not the version that wrote them"
+        found.remarks.append(f"{what}: their texts were read back, their drawings are not compared.")
         return
     from reports.page import pdf
+    from reports.quarterly import BOARD_PAGES
 
-    if pdf.document(again.page, again.record) == (folder / "report" / "report.pdf").read_bytes():
-        found.counts["rendered"] = found.counts.get("rendered", 0) + 1
-    elif not found.differences:
-        found.differences.append("report/report.pdf: its texts are as stated, and rendering it again gives other bytes")
+    for name, page, pages in (("report.pdf", again.page, 0), ("board.pdf", again.sheets, BOARD_PAGES)):
+        if pdf.document(page, again.record, pages=pages) == (folder / "report" / name).read_bytes():
+            found.counts["rendered"] = found.counts.get("rendered", 0) + 1
+        elif not found.differences:
+            found.differences.append(f"report/{name}: its texts are as stated, and rendering it again gives other bytes")

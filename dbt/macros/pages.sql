@@ -286,3 +286,15 @@ left join of_quarter_before
     {{ modelled }} as modelled_kgco2e,
     {{ exact_ratio(modelled, provider) }} as ratio
 {%- endmacro %}
+
+{# The figures of the two pages for a board, and what they are called there. #}
+{% macro board_figure_names() -%}
+    {{ return({
+        'effective_cost': 'Effective cost',
+        'facility_energy': 'Facility energy, modelled',
+        'provider_total_location_based': 'Scope 3 category 1, location-based',
+        'provider_scope_2_location_based': 'its electricity, location-based',
+        'provider_total_market_based': 'Scope 3 category 1, market-based',
+        'provider_scope_2_market_based': 'its electricity, market-based',
+    }) }}
+{%- endmacro %}

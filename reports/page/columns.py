@@ -25,7 +25,7 @@ def ems(text: str) -> float:
 
 def _cell(runs: list[dict[str, str]]) -> tuple[float, float]:
     """The longest line of a cell, and its longest piece that cannot be broken."""
-    lines = "".join(f"\n{run['text']}" if "name" in run["style"] else run["text"] for run in runs).split("\n")
+    lines = "".join(f"\n{run['text']}" if "second" in run["style"] else run["text"] for run in runs).split("\n")
     pieces = [piece for line in lines for piece in line.replace(BREAK, " ").split(" ")]
     scale = 0.78 if runs and all("small" in run["style"] for run in runs) else 1.0
     longest, piece = max(ems(line.replace(BREAK, "")) for line in lines), max(map(ems, pieces))

@@ -22,11 +22,12 @@ LADDERS = (
     (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0),
     (0.01, 0.1, 1.0, 10.0, 100.0),
 )
+MORE_IS_BETTER = ("Model FLOP utilisation", "Utilisation of held time", "Goodput")
 LEGEND = (
     ("round", "a pair, billed or counted"),
     ("round hollow", "a pair, modelled"),
     ("stroke", "geometric mean of the pairs"),
-    ("span", "98 % interval; of modelled ratios at the corners of the power bounds"),
+    ("span", "98 % interval; of modelled ratios at the corners of the power bounds; ↑ more is better, else less"),
 )
 
 
@@ -57,7 +58,8 @@ class Axis:
         low, high = (rated[end] for end in between) if rated else (None, None)
         ends = None if low is None or high is None else (low, high)
         return Line(
-            label=measure.removesuffix(" per 1M useful tokens").removesuffix(" to target").removesuffix(","),
+            label=measure.removesuffix(" per 1M useful tokens").removesuffix(" to target").removesuffix(",")
+            + (" ↑" if measure in MORE_IS_BETTER else ""),
             y=y,
             marks=dots,
             number=("" if middle is None else _shown(middle)) + (" ({}-{})".format(*map(_shown, ends)) if ends else ""),

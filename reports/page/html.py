@@ -5,17 +5,24 @@ none.
 """
 
 import re
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, cast
 
 from markupsafe import Markup, escape
 
-from reports.model import Figure, Section, Sentence, Table
+from reports.model import ROWS_IN_TEXT, VERDICTS_FOR_THE_BOARD, Figure, Section, Sentence, Table
 from reports.page import layout, records, templating, words
+from reports.page.charts import Chart
 from reports.page.names import visible
 from reports.page.numbers import EN_DASH, amount, grouped, interval, is_share, scaled, share, significant
 from reports.quarter import Quarter, Window, short_month_name
+
+SCRIPT = Path(__file__).with_name("templates").joinpath("search.js").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True)
@@ -76,8 +83,11 @@ def _signed(value: Decimal) -> str:
     return f"{'+' if value > 0 else ''}{grouped(value, 1)}"
 
 
-def tile(figure: Figure) -> Tile:
-    """The figure, what is around it, the last quarter, and its change or the reason why none is shown."""
+def tile(figure: Figure, greatest: Decimal | None = None) -> Tile:
+    """The figure, what is around it, the last quarter, and its change or the reason why none is shown.
+
+    `greatest`: the greatest of those with its unit, as two figures that stand side by side have one unit.
+    """
     lines = []
     if figure.value is None:
         number, unit = EN_DASH, ""
@@ -87,10 +97,16 @@ def tile(figure: Figure) -> Tile:
     elif is_share(figure.unit):
         number, unit = grouped(figure.value * 100, 1), "%"
     else:
-        scale, unit = scaled(figure.value, figure.unit)
+        scale, unit = scaled(figure.value if greatest is None else greatest, figure.unit)
         number = significant(figure.value / scale)
     lines += _value_lines(figure, figure.value) if figure.value is not None else []
     return Tile(figure.id, figure.label, number, unit, (*lines, *_change_lines(figure)))
+
+
+def _tiles(figures: list[Figure]) -> list[Tile]:
+    values = [(figure.unit, figure.value) for figure in figures if figure.value is not None]
+    greatest = {unit: max(abs(value) for other, value in values if other == unit) for unit, _ in values}
+    return [tile(figure, greatest.get(figure.unit)) for figure in figures]
 
 
 def _sentence(sentence: Sentence) -> list[tuple[str, str]]:
@@ -100,6 +116,12 @@ def _sentence(sentence: Sentence) -> list[tuple[str, str]]:
         return "/".join(id.split("/")[:3]) if id.split("/")[1] == "glance" else id
 
     return [(part, "") if isinstance(part, str) else (part.text, place(part.figure_id)) for part in sentence.parts]
+
+
+def _sentences(section: Section) -> list[list[Any]]:
+    """The verdicts of workloads, and the other sentences."""
+    others = [sentence for sentence in section.sentences if sentence not in section.verdicts]
+    return [[_sentence(sentence) for sentence in sentences] for sentences in (section.verdicts, others)]
 
 
 def _with_code(text: str) -> Markup:
@@ -113,21 +135,48 @@ def _placed(table: Table) -> dict[str, Any]:
     return {"table": laid_out, "of": table, "appendix": table.code if table.is_long else ""}
 
 
+def _groups(section: Section, tables: list[Table]) -> Iterator[dict[str, Any]]:
+    """A drawing with its table and those that follow: what a screen unfolds at once. Open are those that a board reads."""
+    groups: list[list[Table]] = []
+    for table in tables:
+        is_first = table.spec.is_for_the_board or table.id in section.charts or not groups
+        if is_first or groups[-1][0].spec.is_for_the_board:
+            groups.append([])
+        groups[-1].append(table)
+    for first, *others in groups:
+        charts = cast("Sequence[Chart]", section.charts.get(first.id, ()))
+        is_open = first.spec.is_for_the_board
+        placed = [_placed(table) for table in (first, *others)]
+        yield {
+            "charts": charts,
+            "tables": placed,
+            "titles": [f"{table.spec.title} {table.code}" for table in (first, *others)],
+            "is_open": is_open,
+            "is_half": placed[0]["table"].is_half if is_open else [len(chart.panels) for chart in charts] == [1],
+        }
+
+
 def _digests(tables: list[Table]) -> list[tuple[Table, str]]:
     return [(table, records.digest(records.csv_text(table))) for table in tables if not table.absent]
+
+
+def _months(quarter: Quarter) -> str:
+    return " to ".join(short_month_name(month) for month in (quarter.months[0], quarter.months[-1]))
 
 
 def page(record: dict[str, object], quarter: Quarter, figures: list[Figure], vintage: Table, sections: list[Section]) -> str:
     """The report as one HTML file that loads nothing."""
     environment = templating.environment()
-    shown = [table for section in sections for table in section.tables if not table.spec.is_data_only]
+    shown = {section.id: [table for table in section.tables if not table.spec.is_data_only] for section in sections}
+    if "quality" in shown and not vintage.absent:
+        shown["quality"].insert(0, vintage)
     pages = [
         {
             "section": section,
             "lead": _with_code(section.lead),
             "number": n,
-            "tables": [_placed(table) for table in section.tables if not table.spec.is_data_only],
-            "sentences": [_sentence(sentence) for sentence in section.sentences],
+            "groups": list(_groups(section, shown[section.id])),
+            **dict(zip(("verdicts", "sentences"), _sentences(section), strict=True)),
         }
         for n, section in enumerate(sections, 1)
     ]
@@ -135,14 +184,35 @@ def page(record: dict[str, object], quarter: Quarter, figures: list[Figure], vin
     return environment.get_template("quarterly.html").render(
         record=record,
         sub_r=Markup("<sub>r</sub>"),
-        months=" to ".join(short_month_name(month) for month in (quarter.months[0], quarter.months[-1])),
-        tiles=[tile(figure) for figure in figures if figure.is_on_first_page],
+        months=_months(quarter),
+        tiles=_tiles([figure for figure in figures if figure.is_on_first_page]),
         figures=figures,
-        vintage=None if vintage.absent else layout.page_table(vintage),
         pages=pages,
-        appendices=[layout.page_table(table) for table in shown if table.is_long],
+        appendices=[layout.page_table(table) for tables in shown.values() for table in tables if table.is_long],
+        rows_in_text=ROWS_IN_TEXT,
+        script=Markup(SCRIPT),
+        script_digest=b64encode(sha256(SCRIPT.encode()).digest()).decode(),
         digests=_digests([vintage, *answered]),
         words=words.WORDS,
+    )
+
+
+def sheets(record: dict[str, Any], quarter: Quarter, sections: list[Section]) -> str:
+    """The two pages for the board, as HTML that is a file nowhere."""
+    verdicts, sentences = _sentences(sections[0])
+    tables = [table for section in sections for table in section.tables]
+    return (
+        templating.environment()
+        .get_template("board.html")
+        .render(
+            record=record,
+            board=record["board"],
+            months=_months(quarter),
+            decided=verdicts[:VERDICTS_FOR_THE_BOARD],
+            sentences=sentences,
+            tables=[layout.page_table(table) for table in tables if table.spec.is_for_the_board],
+            people=next((section.lead for section in sections if section.id == "restatements"), ""),
+        )
     )
 
 

@@ -33,7 +33,7 @@ class Cell:
     mark: str = ""
     title: str = ""
     is_repeated: bool = False  # the name of the row above: read aloud, not printed again
-    name: str = ""  # what people call the id in `text`
+    name: str = ""  # what people call the id in `text`: it comes first
     id: str = ""  # of a number: the figure's
 
 
@@ -75,8 +75,13 @@ class PageTable:
 
     @property
     def is_narrow(self) -> bool:
-        """Few short columns: the page does not stretch it, and may set it beside its chart."""
+        """Few short columns: the page does not stretch it."""
         return len(self.headers) <= 5 and all(len(cell.text) <= 70 for row in self.rows for cell in row.cells)
+
+    @property
+    def is_half(self) -> bool:
+        """It may stand beside another one."""
+        return len(self.headers) <= 6 and all(len(cell.text) <= 70 for row in self.rows for cell in row.cells)
 
 
 def _scale(kind: str, small: str, table: Table) -> Scale:
@@ -147,7 +152,8 @@ def _cell(column: Column, row: Row, places: int, scales: dict[str, Scale], notes
     if column.is_text:
         text = _text(column, value)
         name = shown(str(row[column.name] or "")) if column.name and row[column.name] != value else ""
-        return Cell(text, f"{css}{_length(column, text)}", title=str(value) if column.kind == "digest" else "", name=name)
+        css = css.replace("kind-code", "kind-text") if name else f"{css}{_length(column, text)}"
+        return Cell(text, css, title=str(value) if column.kind == "digest" else "", name=name)
     number = _number(column, value, places, scales)
     ends = [row[key] for key in column.bounds]
     if not ends or None in ends:
@@ -190,8 +196,9 @@ def _of_rows(table: Table, columns: list[Column]) -> dict[str, str]:
     names = ("unit", "unit_or_currency", "billing_currency")
     name = next((name for name in names if table.rows and name in table.rows[0]), "")
     found = {row[name] for row in table.rows} if name else set()
-    shown = any(column.key in names or column.label == "in" for column in columns)
-    unit = str(found.pop()) if len(found) == 1 and None not in found else "in the row's unit" if shown else ""
+    is_beside = any(column.label == "in" for column in columns)  # each row has its own, in words
+    shown = any(column.key in names for column in columns)
+    unit = str(found.pop()) if len(found) == 1 and None not in found else "in the row's unit" if shown and not is_beside else ""
     return dict.fromkeys(("statistic", "amount"), unit)
 
 

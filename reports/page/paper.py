@@ -1,8 +1,8 @@
 """What the HTML page states, as blocks for paper: the same headings, sentences, drawings and tables in the same order.
 
 The page is the one place that knows what a report consists of; a new section, table or sentence there is on paper without a line
-here. Left out is what only a screen has: the menu, links to files, the SQL behind each figure. A drawing keeps its description
-and names the table that has its numbers.
+here. Left out is what only a screen has: the menu, the search, links to files, what unfolds a part. A drawing keeps its
+description and names the table that has its numbers.
 """
 
 import json
@@ -18,8 +18,8 @@ from reports.page.tree import Element
 Block = dict[str, Any]
 Run = dict[str, str]
 
-ONLY_ON_SCREEN = ("screen-only", "skip", "running")
-NEVER = frozenset({"nav", "footer", "details", "style", "title", "desc"})
+ONLY_ON_SCREEN = ("screen-only", "skip")
+NEVER = frozenset({"nav", "footer", "summary", "script", "style", "title", "desc"})
 INLINE = frozenset({"a", "b", "strong", "i", "em", "span", "sup", "sub", "code", "abbr", "small", "time", "br"})
 STYLES = {"strong": "bold", "b": "bold", "em": "italic", "i": "italic", "code": "code", "sup": "sup", "sub": "sub"}
 QUIET = frozenset({"code", "quarter", "unit", "tile-unit", "again", "number"})  # classes of what is printed smaller and lighter
@@ -158,7 +158,7 @@ class Paper:
             if child.tag == "br":
                 runs.append({"text": "\n", "style": ""})
                 continue
-            own = "name" if "name" in child.classes else STYLES.get(child.tag, "quiet" if child.classes & QUIET else "")
+            own = "second" if "second" in child.classes else STYLES.get(child.tag, "quiet" if child.classes & QUIET else "")
             link = child.attributes.get("href", "") if child.tag == "a" else ""
             runs += self._inline(child.children, style=f"{style} {own}".strip(), to=link[1:] if link.startswith("#") else to)
         return _trimmed(runs)

@@ -4,7 +4,7 @@ Nothing of the machine reaches the bytes: its fonts are ignored, and the documen
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,20 +20,22 @@ TEMPLATE = Path(__file__).resolve().parent / "templates" / "report.typ"
 NO_DATE = datetime(1980, 1, 1, tzinfo=UTC)  # typst wants one; the document is given none
 
 
-def document(html: str, record: dict[str, Any]) -> bytes:
-    """The PDF of a page and its record."""
+def document(html: str, record: dict[str, Any], *, pages: int = 0) -> bytes:
+    """The PDF of a page and its record: as long as it is, or so many pages with a section of the page on each."""
     body = tree.read(html)
     try:
-        return _set(body, record, fonts.printable)
+        return _set(body, record, fonts.printable, pages)
     except typst.TypstError:
         # a cluster that a font has letter by letter and yet cannot shape; then only what every font has is printed
-        return _set(body, record, fonts.plain)
+        return _set(body, record, fonts.plain, pages)
 
 
-def _set(body: tree.Element, record: dict[str, Any], write: Callable[[str], str]) -> bytes:
-    blocks = _laid_out(explained(Paper(body, write).blocks()))
+def _set(body: tree.Element, record: dict[str, Any], write: Callable[[str], str], pages: int) -> bytes:
+    parts = body.elements if pages else [body]
+    sheets = [explained(Paper(part, write).blocks()) for part in parts]
+    _lay_out(block for blocks in sheets for block in blocks)
     organisation = write(visible(str(record["organisation"])))
-    title = f"{organisation}, training runs, {record['quarter']} ({record['status']})"
+    title = f"{organisation}, training runs{', for the board' if pages else ''}, {record['quarter']} ({record['status']})"
     report = {
         "title": title,
         "author": organisation,
@@ -42,7 +44,8 @@ def _set(body: tree.Element, record: dict[str, Any], write: Callable[[str], str]
         "status": record["status"],
         "scope": record["scope_sentence"],
         "fonts": fonts.FAMILIES,
-        "blocks": blocks,
+        "sheets": sheets,
+        "is_fitted": bool(pages),
     }
     done = typst.compile(
         str(TEMPLATE),
@@ -56,7 +59,7 @@ def _set(body: tree.Element, record: dict[str, Any], write: Callable[[str], str]
     return done
 
 
-def _laid_out(blocks: list[Block]) -> list[Block]:
+def _lay_out(blocks: Iterable[Block]) -> None:
     """Headings at most one level below the last. Captions of tables are headings too: readers of tags go from one to the next."""
     level = 0
     for block in blocks:
@@ -65,4 +68,3 @@ def _laid_out(blocks: list[Block]) -> list[Block]:
         elif block["kind"] == "table":
             block["level"] = min(level + 1, 3)
             block |= measure(block)
-    return blocks

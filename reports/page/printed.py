@@ -21,9 +21,9 @@ SHAPED = range(0x0590, 0x2000)  # scripts whose letters a font joins, turns or r
 Text = tuple[bool, str]  # whether it is a cell of a table, and its words
 
 
-def of_paper(body: Element, write: Callable[[str], str] = str) -> list[str]:
-    """The texts of the PDF that is set from a page. `write` gives a word in the letters that the fonts have."""
-    return texts(_blocks(explained(Paper(body, write).blocks())))
+def of_paper(parts: Iterable[Element], write: Callable[[str], str] = str) -> list[str]:
+    """The texts of the PDF that is set from a page or its sections. `write` gives a word in the letters that the fonts have."""
+    return texts(text for part in parts for text in _blocks(explained(Paper(part, write).blocks())))
 
 
 def of_page(body: Element) -> list[str]:
@@ -96,9 +96,13 @@ def _is_shaped(letter: str) -> bool:
 
 def furniture(record: Mapping[str, Any]) -> set[str]:
     """What stands on a page of paper beside its text: the line above it, and that below without the page's number."""
-    title = f"{record['organisation']}, training runs, {record['quarter']}"
+    of_whom, of_when = (
+        visible(f"{record['organisation']}, training runs"),
+        f", {record['quarter']}{str(record['status']).upper()}",
+    )
     return {
-        comparable(visible(title) + str(record["status"]).upper()),
+        comparable(of_whom + of_when),
+        comparable(f"{of_whom}, for the board{of_when}"),
         comparable(str(record["scope_sentence"])),
         comparable("–"),
     }

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from html import escape
 from html.parser import HTMLParser
 
-VOID = frozenset({"meta", "br", "link", "col", "hr"})
+VOID = frozenset({"meta", "br", "link", "col", "hr", "input"})
 # the reader gives names in small letters; a drawing by itself, outside HTML, needs them as they were
 MIXED_CASE = {name.lower(): name for name in ("viewBox", "patternUnits", "patternTransform")}
 

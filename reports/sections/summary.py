@@ -62,11 +62,33 @@ def _cell(table: Table, row: Row, column: str, unit: str) -> str:
     return _number(f"{table.row_id(row)}/{column}", EN_DASH if exact is None else amount(exact, unit))
 
 
-def _lost(table: Table) -> str:
-    """failed attempts 3 200 USD and interrupted attempts 120 USD."""
-    rows = [row for row in table.rows if row["cause"] != "idle" and row["effective_cost"]]
-    return listed(
-        [f"{row['cause']} attempts {_cell(table, row, 'effective_cost', str(row['billing_currency']))}" for row in rows]
+CAUSES = {
+    "idle": "idle machines",
+    "unused_commitment": "unused commitments",
+    "failed": "failed attempts",
+    "interrupted": "interrupted attempts",
+}
+
+
+def _waste(table: Table) -> str:
+    """45 200 USD or 13.6 % of all cost: idle machines 933 USD, unused commitments 12 900 USD and failed attempts 30 100 USD."""
+
+    def cost(row: Row) -> str:
+        return _cell(table, row, "effective_cost", str(row["billing_currency"]))
+
+    totals = [row for row in table.rows if row["is_total"] and row["effective_cost"]]
+    parts = {
+        total["billing_currency"]: listed(
+            [
+                f"{CAUSES[row['cause']]} {cost(row)}"
+                for row in table.rows
+                if not row["is_total"] and row["effective_cost"] and row["billing_currency"] == total["billing_currency"]
+            ]
+        )
+        for total in totals
+    }
+    return "; ".join(
+        f"{cost(row)} or {_cell(table, row, 'share_ratio', '1')} of all cost: {parts[row['billing_currency']]}" for row in totals
     )
 
 
@@ -138,7 +160,7 @@ def sentences(
     quarter: Quarter,
     figures: list[Figure],
     coverage: Table | None = None,
-    lost: Table | None = None,
+    waste: Table | None = None,
     uncarried: Table | None = None,
 ) -> tuple[Sentence, ...]:
     """The page, as far as there is something to state."""
@@ -150,9 +172,17 @@ def sentences(
         return [figure for figure in named(name) if figure.value is not None]
 
     def both(name: str) -> list[str]:
-        """A mass by either method, or neither."""
-        found = [each(known(f"{name}_{way}_based")[:1], "{value}") for way in ("location", "market")]
-        return found if all(found) else []
+        """A mass of all use and of the runs in it, by either method and in one unit; or neither method."""
+        found = [figure for way in ("location", "market") for figure in known(f"{name}_{way}_based")[:1]]
+        masses = [(one, one.whole, one.value) for one in found if one.whole is not None and one.value is not None]
+        if len(masses) < 2:
+            return []
+        greatest = max(whole for _, whole, _ in masses)
+        return [
+            _number(id, amount(value, figure.unit, greatest))
+            for figure, whole, value in masses
+            for id, value in ((f"{figure.id}/whole", whole), (figure.id, value))
+        ]
 
     def reason(name: str) -> str:
         return next((figure.absent for figure in named(name) if figure.absent), "nothing is published of it")
@@ -170,7 +200,7 @@ def sentences(
         "known": known,
         "both": both,
         "reason": reason,
-        "lost": _lost(lost) if lost else "",
+        "waste": _waste(waste) if waste else "",
         "uncarried": _uncarried(uncarried) if uncarried else "",
         "whole_bill": _whole_bill(coverage) if coverage else "",
         "changes": listed([_change(figure, words) for figure, words in changed if figure.change_ratio is not None]),

@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 from reports import pages
 from reports.door import Row
-from reports.model import Section, Sentence, Table
+from reports.model import VERDICT, Section, Sentence, Table
 from reports.pages import answered
 from reports.publication import Publication
 from reports.quarter import Quarter
@@ -25,14 +25,19 @@ WORDS = declared()["verdict_sentences"]
 
 
 def verdict_sentences(table: Table) -> tuple[Sentence, ...]:
-    """One for each workload, decided ones first, with the reason as the table has it: of four quarters, else of the quarter."""
+    """One for each workload, decided ones first, with the reason as the table has it."""
+    return tuple(
+        Sentence(f"{VERDICT}{quote(name)}", (f"{name}, {row['measure'].lower()}: {WORDS[row['verdict']]}. ", row["reason"]))
+        for name, row in decided_first(table).items()
+    )
+
+
+def decided_first(table: Table) -> dict[str, Row]:
+    """The verdict of each workload: of four quarters, else of the quarter."""
     rows: dict[str, Row] = {}
     for row in sorted(table.rows, key=lambda row: (row["span"] == "quarter", row["verdict"] == "not_comparable")):
         rows.setdefault(str(row["workload_key"]), row)
-    return tuple(
-        Sentence(f"verdict,{quote(name)}", (f"{name}, {row['measure'].lower()}: {WORDS[row['verdict']]}. {row['reason']}",))
-        for name, row in sorted(rows.items(), key=lambda one: ([*WORDS].index(one[1]["verdict"]), one[0]))
-    )
+    return dict(sorted(rows.items(), key=lambda one: ([*WORDS].index(one[1]["verdict"]), one[0])))
 
 
 def disagreement(row: Row) -> Sentence:
@@ -52,7 +57,9 @@ def side_by_side(
     tables: dict[str, Table], lead: str, apart: Iterable[Row], span: str = " in four quarters", absent: str = ""
 ) -> Section:
     """The chapter of these tables: the chart of the pairs of a span of time, and where two ways of counting disagree."""
-    pairs = tables[PAIRS].rows if PAIRS in tables else ()
+    order = [*decided_first(tables[VERDICTS])] if VERDICTS in tables else []
+    found = tables[PAIRS].rows if PAIRS in tables else ()
+    pairs = tuple(sorted(found, key=lambda row: order.index(row["workload_key"]) if row["workload_key"] in order else len(order)))
     # beside the pairs of a chart stand the figures of its span: of the two of a quarterly report the four quarters
     beside = [row for row in tables[BY_KPI].rows if row["factor_view"] == "chip"] if pairs else []
     rated = (row for row in beside if row["window_start"] == pairs[0]["window_start"])

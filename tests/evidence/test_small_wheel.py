@@ -27,7 +27,7 @@ UV = Path(sys.executable).with_name("uv")
 PROJECT = tomllib.loads((ROOT / "verify" / "pyproject.toml").read_text())
 FIGURE = "2026Q2/glance/effective_cost"
 RENDERED = re.compile(
-    r"differs: report/report.pdf: its texts are as stated.*|Rendering: not asked for.*|report/report.pdf is not rendered.*"
+    r"differs: report/report.pdf: its texts are as stated.*|Rendering: not asked for.*|The PDFs are not rendered.*"
 )
 MOST_MB, MOST_MB_WITH_RENDERING = 120, 230
 pytestmark = pytest.mark.slow

@@ -295,7 +295,7 @@ def test_where_shaping_fails_the_letters_of_the_first_font_are_left() -> None:
     fails_once = [typst.TypstError("a cluster without a glyph"), b"%PDF-"]
     with mock.patch.object(typst, "compile", side_effect=fails_once) as compiled:
         assert pdf_of(html, {**RECORD}) == b"%PDF-"
-    first, second = (json.loads(call.kwargs["sys_inputs"]["report"])["blocks"] for call in compiled.call_args_list)
+    first, second = (json.loads(call.kwargs["sys_inputs"]["report"])["sheets"][0] for call in compiled.call_args_list)
     assert first[0]["runs"][0]["text"] == "Ж ع 中" and second[0]["runs"][0]["text"] == "Ж ‹U+0639› ‹U+4E2D›"
 
 

@@ -72,7 +72,7 @@ def test_pairs_that_were_not_registered_are_described_with_their_interval_and_th
     assert float(energy["ratio_corner_low"]) < float(energy["ratio_low"]) and energy["pairs_needed"] is None
     assert "not tested. A registered plan could decide from 2027-07-01" in cheaper["reason"]  # three quarters after this one
     html = report.html.read_text()
-    assert f"llm-8b, cost per run of fixed work: described, not decided. {cheaper['reason']}" in html
+    assert f"<strong>llm-8b, cost per run of fixed work: described, not decided.</strong> {cheaper['reason']}" in html
     assert values_of(record, "comparison_sensitivities") and "comparison_strata" not in tables_of(record)
     assert all(row["saving_per_run"] is None and row["reason"] for row in values_of(record, "break_even"))
 
