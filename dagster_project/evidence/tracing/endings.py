@@ -1,9 +1,12 @@
-"""What is behind rows of single tables: rows of bills and carbon, run records, telemetry samples, rows of seeds, deliveries.
+"""Where a walk ends: rows of bills and carbon, run records, telemetry samples, rows of seeds, deliveries.
 
-Every function is given a query of the rows, and adds what is behind them, under the name `of_table`, to the table of origins.
+Each function is given a table, a column and the name of rows with an amount of that column, and adds what is behind them to the
+table of origins. Amounts of bills and carbon are divided among landed rows; the others are listed, with what each states.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from dagster_project.base.dbt_project import project_folder
 from dagster_project.base.kinds import KINDS, built_kinds
@@ -12,14 +15,19 @@ from dagster_project.evidence.tracing.landed import Landed, facts_of
 from dagster_project.evidence.tracing.published import (
     Rows,
     add_deliveries,
+    add_operations,
     add_quarantined,
     columns_of,
+    lookup_condition,
     seeds_of_energy,
-    take_groups,
 )
+from dagster_project.evidence.tracing.walk import WEIGHT, divided_among
 
 CELL = "source_name, payer_account_id, sub_account_id, service_code, region_id, usage_month, provider_model_version"
 MASS = "provider_total_location_based_kgco2e"
+BROKEN_OUT = "provider_name <> 'AWS' or service_code in ('AmazonEC2', 'AmazonS3', 'AmazonCloudFront')"
+PRODUCT = f"case when {BROKEN_OUT} then service_code else 'Other' end"  # as carbon names the services of a bill
+IN_NO_CELL = "['negative_emission', 'unknown_region', 'duplicate_row']"  # why a carbon row is quarantined
 ALIASES = "stg_training_runs__aliases"
 STAGED = {"AWS": "stg_aws_carbon__emissions", "Google Cloud": "stg_gcp_carbon__emissions"}
 # as the models write a host, a run key and a run's id
@@ -28,16 +36,24 @@ RUN_KEY = "coalesce(substr(regexp_replace(lower(here.run_key), '[^a-z0-9_-]', '-
 RECORD_RUN = "substr(regexp_replace(lower(recorded_id), '[^a-z0-9_-]', '-', 'g'), 1, 63)"
 
 
-def add_cell_costs(landed: Landed, of_table: str, rows: Rows) -> None:
-    """The bill rows of the groups that were attributed to these cells of a run, or of a residual with a reason."""
-    take_groups(landed, rows)
-    landed.add_bill_rows(of_table)
+def add_bill(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
+    """The bill rows of these parts of groups, each with its contribution, or with what it weighs."""
+    landed.connection.execute(f"create or replace temp table groups as from {rows}")
+    landed.add_bill_rows("weight" if column == WEIGHT else "bill", column)
 
 
-def add_carbon_rows(landed: Landed, of_table: str, rows: Rows) -> None:
-    """The provider's rows of these cells of carbon; their sum is what the reconciliation states."""
+def add_carbon(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
+    """The provider's rows of these cells of carbon that count, each with its contribution; quarantined ones are in no cell.
+
+    The sum of a cell's rows is what the reconciliation states without what is quarantined.
+    """
     connection = landed.connection
-    connection.execute(f"create or replace temp table cells as select distinct {CELL} from {rows} where source_name is not null")
+    connection.execute(f"create or replace temp table parts as select *, row_number() over () as part_number from {rows}")
+    connection.execute(f"create or replace temp table cells as select distinct {CELL} from parts where source_name is not null")
+    names = columns_of(landed, "parts")
+    run = "parts.training_run_id" if "training_run_id" in names else "null"
+    share = "weight_numerator || '/' || weight_denominator" if "weight_numerator" in names else "null"
+    reason = "parts.reason" if "reason" in names else "null"
     for source, month, deliveries in landed.elected_by_month("cells"):
         provider = facts_of(deliveries[0]).provider_name or ""
         landed.show(deliveries, STAGED[provider])
@@ -47,34 +63,64 @@ def add_carbon_rows(landed: Landed, of_table: str, rows: Rows) -> None:
             account, is_known = "coalesce(project_number, '')", "project_number is not null or project_id is null"
         connection.execute(f"""create or replace temp table carbon as
             select staged.source_name, staged.source_object as object, files.content_hash as delivery_content_hash,
-                staged.row_number, staged.{MASS}, wanted.* exclude (source_name)
+                staged.row_number, staged.{MASS}, staged.{column} as part_, wanted.* exclude (source_name)
             from staging.{STAGED[provider]} as staged
             inner join (select source_name, source_object, content_hash from raw.landed_files) as files
                 using (source_name, source_object)
             inner join cells as wanted
                 using (source_name, payer_account_id, service_code, region_id, usage_month, provider_model_version)
+            anti join (from published.marts.fct_quarantine where list_contains({IN_NO_CELL}, reason)) as held
+                on staged.source_name = held.source_name and staged.source_object = held.source_object
+                and staged.row_number = held.row_number
             where usage_month = date '{month}' and ({account} = wanted.sub_account_id or not ({is_known}))""")
-        # rows of a cell add up to the provider total of its reconciliation, or are unknown on both sides
         differing = f"""with found as (select {CELL}, sum({MASS}) as found from carbon group by all),
             stated as (
-                select {CELL}, provider_total from published.marts.fct_reconciliation
+                select {CELL}, provider_total - quarantined_total as stated from published.marts.fct_reconciliation
                 where method = 'conservation' and measure = '{MASS}'
             )
-            select service_code || ' ' || region_id, provider_total, found from cells
+            select service_code || ' ' || region_id, stated, found from cells
             left join stated using ({CELL}) left join found using ({CELL})
-            where source_name = {literal(source)} and usage_month = date '{month}' and provider_total is distinct from found
+            where source_name = {literal(source)} and usage_month = date '{month}'
+                and stated is distinct from coalesce(found, case when stated = 0 then 0 end)
             limit 1"""
         landed.require(differing, "the carbon rows of {0} add up to {2} kgCO2e, the reconciliation states {1}")
-        found = f"""select source_name, object, row_number as first_row, delivery_content_hash, usage_month,
-                cast({MASS} as decimal(38, 12)) as amount, 'kgCO2e' as unit,
-                'location-based total of the row, of ' || concat_ws(' / ', sub_account_id, service_code, region_id)
-                || ', model version ' || provider_model_version
-                || '; divided among runs and residuals by the weights of the bill (list cost by default)' as detail
-            from carbon"""
-        landed.add("carbon", of_table, found)
+        divided = divided_among(
+            f"""select carbon.*, parts.part_number, parts.amount_, {run} as run, {share} as share, {reason} as why
+            from parts inner join carbon using ({CELL})""",
+            "part_number",
+            "object, row_number",
+        )
+        landed.add(
+            "carbon",
+            of_table,
+            f"""select source_name, object, row_number as first_row, delivery_content_hash, usage_month, run as training_run_id,
+                why as reason, case when share is not null then 'carbon_weight' end as attribution_rule, share,
+                cast(part_ as decimal(38, 12)) as amount, 'kgCO2e' as unit, contribution_ as contribution,
+                {literal(column)} as measure, concat_ws(' / ', sub_account_id, service_code, region_id) || ', model version '
+                    || provider_model_version as detail
+            from ({divided}) where contribution_ is distinct from 0""",
+        )
 
 
-def add_records(landed: Landed, of_table: str, rows: Rows) -> None:
+def add_carbon_of_version(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
+    """The carbon rows of another model version than the elected one: of the cell, or of the cells that the run was billed in."""
+    mass = column if column.startswith("provider_") and column != "provider_total" else MASS
+    cells = f"(select {CELL} from published.marts.fct_reconciliation where measure = '{MASS}' and method = 'conservation')"
+    if "training_run_id" in columns_of(landed, rows):
+        billed = f"""select distinct training_run_id, provider_name, payer_account_id, sub_account_id, region_id, usage_month,
+                {PRODUCT} as service_code from published.marts.fct_run_cell_costs"""
+        same = f"""inner join ({billed}) as billed using (training_run_id, provider_name, usage_month)
+            inner join {cells} as cells
+                using (payer_account_id, sub_account_id, service_code, region_id, usage_month, provider_model_version)"""
+        own = "own.* exclude (amount_), payer_account_id, sub_account_id, service_code, region_id, source_name"
+        found = f"select {own}, null::decimal(38, 12) as amount_ from {rows} as own {same}"
+    else:
+        found = f"select * replace (null::decimal(38, 12) as amount_) from {rows} where source_name is not null"
+    landed.connection.execute(f"create or replace temp table of_version as {found}")
+    add_carbon(landed, of_table, mass, "of_version")
+
+
+def add_records(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
     """Rows of run records that name one of the runs, which are in table `runs` then, by its id or by an alias."""
     connection = landed.connection
     connection.execute(f"create or replace temp table runs as select distinct training_run_id from {rows}")
@@ -102,9 +148,9 @@ def add_records(landed: Landed, of_table: str, rows: Rows) -> None:
         landed.add("record", of_table, found)
 
 
-def add_runs(landed: Landed, of_table: str, rows: Rows) -> None:
+def add_runs(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
     """The records of runs; of runs known from a tag of a bill alone, that there is none."""
-    add_records(landed, of_table, rows)
+    add_records(landed, of_table, column, rows)
     unrecorded = """select source_name, 'no record names it; the bill does' as object, 0 as row_count, usage_month,
             training_run_id
         from published.marts.fct_run_cell_costs semi join runs using (training_run_id)
@@ -112,7 +158,7 @@ def add_runs(landed: Landed, of_table: str, rows: Rows) -> None:
     landed.add("delivery", of_table, unrecorded)
 
 
-def add_samples(landed: Landed, of_table: str, rows: Rows) -> None:
+def add_samples(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
     """Telemetry of these runs and months, by object."""
     connection = landed.connection
     connection.execute(f"""create or replace temp table matches as
@@ -144,15 +190,15 @@ def add_samples(landed: Landed, of_table: str, rows: Rows) -> None:
         landed.add("sample", of_table, found)
 
 
-def add_energy(landed: Landed, of_table: str, rows: Rows) -> None:
+def add_energy(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
     """The records and samples of these runs and months, and the seeds of power and PUE that their energy is worked out with."""
-    add_records(landed, of_table, rows)
-    add_samples(landed, of_table, rows)
+    add_records(landed, of_table, column, rows)
+    add_samples(landed, of_table, column, rows)
     for seed, condition in seeds_of_energy(rows).items():
         add_seed_rows(landed, of_table, seed, condition)
 
 
-def add_readings(landed: Landed, of_table: str, rows: Rows) -> None:
+def add_readings(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
     """The readings that windows are made of, of the month and the twelve before it, and what meters do not see."""
     measured = f"""(select matches.training_run_id, matches.usage_month
         from published.marts.fct_telemetry_matches as matches
@@ -160,14 +206,19 @@ def add_readings(landed: Landed, of_table: str, rows: Rows) -> None:
         semi join {rows} as watts
             on deliveries.kind = watts.source_kind and matches.usage_month <= watts.valid_from_month
             and matches.usage_month >= watts.valid_from_month - interval 12 month)"""
-    add_samples(landed, of_table, measured)
+    add_samples(landed, of_table, column, measured)
     add_seed_rows(landed, of_table, "unmetered_rails")
 
 
-def add_reconciled(landed: Landed, of_table: str, rows: Rows) -> None:
-    """Masses by their cells, other methods by deliveries; costs are made of cells of runs and residuals."""
-    add_carbon_rows(landed, of_table, f"(from {rows} where measure like '%kgco2e' and provider_model_version <> '')")
-    add_deliveries(landed, of_table, f"(from {rows} where method <> 'conservation')")
+def add_commitment(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
+    """The deliveries of the bills of the payer and month that a commitment was bought, used or refunded in."""
+    add_deliveries(landed, of_table, rows)
+
+
+def add_lookup(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
+    """The rows of a seed that state these rows."""
+    seed, condition = lookup_condition(of_table, rows)
+    add_seed_rows(landed, of_table, seed, condition)
 
 
 def add_seed_rows(landed: Landed, of_table: str, seed: str, condition: str = "true") -> None:
@@ -183,16 +234,42 @@ def add_seed_rows(landed: Landed, of_table: str, seed: str, condition: str = "tr
     landed.add("seed", of_table, rows)
 
 
-WAYS = {  # from rows of a table to what is landed
-    "fct_run_cell_costs": add_cell_costs,
-    "fct_residual_costs": add_cell_costs,
-    "fct_run_cell_emissions": add_carbon_rows,
-    "fct_residual_emissions": add_carbon_rows,
-    "fct_training_run_energy": add_energy,
-    "fct_power_calibration": add_readings,
-    "fct_reconciliation": add_reconciled,
-    "fct_telemetry_matches": add_samples,
-    "fct_run_conflicts": add_runs,
-    "fct_quarantine": add_quarantined,
-    "dim_training_runs": add_runs,
+def add_listed(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
+    """The deliveries of the rows' source and month."""
+    add_deliveries(landed, of_table, rows)
+
+
+def add_held(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
+    """Places in quarantine; of a total of the reconciliation those of its source and month."""
+    if "source_object" not in columns_of(landed, rows):
+        rows = f"(from published.marts.fct_quarantine semi join (from {rows} where amount_ <> 0) as own using (source_name))"
+    add_quarantined(landed, of_table, rows)
+
+
+def add_of_build(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
+    """Deliveries, or what a build states of itself."""
+    add_operations(landed, of_table, rows)
+
+
+def add_nothing(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
+    """What is written in the model itself, in the settings or in issued reports has no landed row."""
+
+
+ENDINGS: dict[str, Callable[[Landed, str, str, Rows], None]] = {
+    "bill": add_bill,
+    "carbon": add_carbon,
+    "carbon_of_version": add_carbon_of_version,
+    "commitment": add_commitment,
+    "constant": add_nothing,
+    "deliveries": add_listed,
+    "energy": add_energy,
+    "inputs": add_listed,
+    "issued": add_nothing,
+    "operations": add_of_build,
+    "quarantine": add_held,
+    "readings": add_readings,
+    "records": add_runs,
+    "samples": add_samples,
+    "seed": add_lookup,
+    "settings": add_nothing,
 }
