@@ -31,13 +31,13 @@ class Influence:
     _indexes: dict[tuple[str, tuple[str, ...]], Index] = field(default_factory=dict)
 
     def begin(self, name: str, rows: str) -> None:
-        """Rows of a table, with every number of theirs that is not 0. Nothing adds to attributions: of these no others are read."""
+        """Rows of a table, with every number of theirs that is not 0. Of attributions no others are read."""
         if name == ATTRIBUTIONS:
             copied = f"select *, row_number() over () as row_ from ({rows})"
             self.walk.connection.execute(f"create or replace temp table copy_{name} as {copied}")
             self._copies[name] = f"copy_{name}"
         same = " and ".join(f"own.{key} is not distinct from begun.{key}" for key in map(quoted, self._key(name)))
-        for column in traced()[name].numbers:
+        for column in [one for one in traced()[name].numbers if one in self.walk.columns[name]]:
             own = f"{self._copy(name)} as own semi join ({rows}) as begun on {same}"
             self._add(name, column, f"select row_ from {own} where {quoted(column)} <> 0")
 
@@ -48,6 +48,8 @@ class Influence:
             of, column = next(iter(waiting))
             del waiting[of, column]
             for table, target, rule, term in _readers(of, column):
+                if not {table.name, *term.beside} <= self.walk.columns.keys() or target not in self.walk.columns[table.name]:
+                    continue  # a file without some sources has fewer tables
                 before = len(self.found[table.name, target])
                 self._follow(of, column, table, target, rule, term)
                 if len(self.found[table.name, target]) > before:
