@@ -7,6 +7,7 @@ table of origins. Amounts of bills and carbon are divided among landed rows; the
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import date
 
 from dagster_project.base.dbt_project import project_folder
 from dagster_project.base.kinds import KINDS, built_kinds
@@ -24,6 +25,7 @@ from dagster_project.evidence.tracing.published import (
 from dagster_project.evidence.tracing.walk import WEIGHT, divided_among
 
 CELL = "source_name, payer_account_id, sub_account_id, service_code, region_id, usage_month, provider_model_version"
+OF_CARBON = ("source_name", "payer_account_id", "service_code", "region_id", "usage_month", "provider_model_version")
 MASS = "provider_total_location_based_kgco2e"
 BROKEN_OUT = "provider_name <> 'AWS' or service_code in ('AmazonEC2', 'AmazonS3', 'AmazonCloudFront')"
 PRODUCT = f"case when {BROKEN_OUT} then service_code else 'Other' end"  # as carbon names the services of a bill
@@ -57,22 +59,24 @@ def add_carbon(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
     for source, month, deliveries in landed.elected_by_month("cells"):
         provider = facts_of(deliveries[0]).provider_name or ""
         landed.show(deliveries, STAGED[provider])
-        # a row without a project number has the one that the bill knows its project by: it is taken where the sum needs it
-        account, is_known = "staged.sub_account_id", "true"
+        account, projects = "staged.sub_account_id", ""
         if provider == "Google Cloud":
-            account, is_known = "coalesce(project_number, '')", "project_number is not null or project_id is null"
+            _name_projects(landed, month)
+            account = "coalesce(staged.project_number, projects.project_number, staged.project_id, '')"
+            projects = "left join projects on staged.project_id = projects.project_id"
         connection.execute(f"""create or replace temp table carbon as
             select staged.source_name, staged.source_object as object, files.content_hash as delivery_content_hash,
                 staged.row_number, staged.{MASS}, staged.{column} as part_, wanted.* exclude (source_name)
             from staging.{STAGED[provider]} as staged
             inner join (select source_name, source_object, content_hash from raw.landed_files) as files
                 using (source_name, source_object)
+            {projects}
             inner join cells as wanted
-                using (source_name, payer_account_id, service_code, region_id, usage_month, provider_model_version)
+                on {account} = wanted.sub_account_id and {" and ".join(f"staged.{name} = wanted.{name}" for name in OF_CARBON)}
             anti join (from published.marts.fct_quarantine where list_contains({IN_NO_CELL}, reason)) as held
                 on staged.source_name = held.source_name and staged.source_object = held.source_object
                 and staged.row_number = held.row_number
-            where usage_month = date '{month}' and ({account} = wanted.sub_account_id or not ({is_known}))""")
+            where staged.usage_month = date '{month}'""")
         differing = f"""with found as (select {CELL}, sum({MASS}) as found from carbon group by all),
             stated as (
                 select {CELL}, provider_total - quarantined_total as stated from published.marts.fct_reconciliation
@@ -100,6 +104,28 @@ def add_carbon(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
                     || provider_model_version as detail
             from ({divided}) where contribution_ is distinct from 0""",
         )
+
+
+def _name_projects(landed: Landed, month: date) -> None:
+    """Table `projects`: the number of each project of a month, by its id: of carbon rows that have it, else of bills."""
+    connection = landed.connection
+    named = f"""select project_id, project_number from staging.{{}}
+        where usage_month = date '{month}' and project_id is not null and project_number is not null"""
+    carbon = f"staging.{STAGED['Google Cloud']} where usage_month = date '{month}' and project_number is null"
+    texts = [named.format(STAGED["Google Cloud"])]
+    if connection.execute(f"select 1 from {carbon} and project_id is not null limit 1").fetchone():
+        kinds = [
+            str(kind) for kind in built_kinds() if KINDS[kind].fact == "bill" and KINDS[kind].provider_name == "Google Cloud"
+        ]
+        elected = "published.ops.dim_deliveries where is_elected and list_contains(?, kind)"
+        sql = f"select distinct source_name from {elected} order by all"
+        for number, (source,) in enumerate(connection.execute(sql, [kinds]).fetchall()):
+            landed.show(landed.elected(source), "stg_gcp_billing__lines")
+            connection.execute(f"create or replace temp table named_{number} as {named.format('stg_gcp_billing__lines')}")
+            texts.append(f"from named_{number}")
+    both = " union all ".join(f"({text})" for text in texts)
+    made = f"select project_id, min(project_number) as project_number from ({both}) group by all"
+    connection.execute(f"create or replace temp table projects as {made}")
 
 
 def add_carbon_of_version(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
