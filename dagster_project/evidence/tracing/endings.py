@@ -62,6 +62,7 @@ def add_carbon(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
         account, projects = "staged.sub_account_id", ""
         if provider == "Google Cloud":
             _name_projects(landed, month)
+            landed.show(deliveries, STAGED[provider])  # bills were shown in between
             account = "coalesce(staged.project_number, projects.project_number, staged.project_id, '')"
             projects = "left join projects on staged.project_id = projects.project_id"
         connection.execute(f"""create or replace temp table carbon as
@@ -77,7 +78,9 @@ def add_carbon(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
                 on staged.source_name = held.source_name and staged.source_object = held.source_object
                 and staged.row_number = held.row_number
             where staged.usage_month = date '{month}'""")
-        differing = f"""with found as (select {CELL}, sum({MASS}) as found from carbon group by all),
+        differing = f"""with found as (
+                select {CELL}, case when count(*) = count({MASS}) then sum({MASS}) end as found from carbon group by all
+            ),
             stated as (
                 select {CELL}, provider_total - quarantined_total as stated from published.marts.fct_reconciliation
                 where method = 'conservation' and measure = '{MASS}'
@@ -112,7 +115,8 @@ def _name_projects(landed: Landed, month: date) -> None:
     named = f"""select project_id, project_number from staging.{{}}
         where usage_month = date '{month}' and project_id is not null and project_number is not null"""
     carbon = f"staging.{STAGED['Google Cloud']} where usage_month = date '{month}' and project_number is null"
-    texts = [named.format(STAGED["Google Cloud"])]
+    connection.execute(f"create or replace temp table named as {named.format(STAGED['Google Cloud'])}")
+    texts = ["from named"]
     if connection.execute(f"select 1 from {carbon} and project_id is not null limit 1").fetchone():
         kinds = [
             str(kind) for kind in built_kinds() if KINDS[kind].fact == "bill" and KINDS[kind].provider_name == "Google Cloud"
