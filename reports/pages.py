@@ -106,7 +106,7 @@ def query(publication: Publication, id: str, arguments: Mapping[str, object]) ->
         statement = WINDOWS.sub(f"/* windows */ {own} /* end of windows */", statement)
     statement = ARGUMENT.sub(lambda mark: _asked(mark, arguments), statement)
     names = dict.fromkeys((*spec.row_key, *(column.key for column in spec.columns), *entry.get("also", ())))
-    chosen = [*filter(None, (_condition(name, value, arguments) for name, value in entry.get("rows", {}).items()))]
+    chosen = chosen_by(entry, arguments)
     parts = (
         f"select {', '.join(names) or '*'}",
         f"from (\n{statement}\n) as {id}",
@@ -114,6 +114,11 @@ def query(publication: Publication, id: str, arguments: Mapping[str, object]) ->
         f"order by {', '.join(entry.get('order') or spec.row_key)}",
     )
     return "\n".join(part for part in parts if part)
+
+
+def chosen_by(entry: Mapping[str, Any], arguments: Mapping[str, object]) -> list[str]:
+    """The conditions by which a declared table takes rows of its page."""
+    return [*filter(None, (_condition(name, value, arguments) for name, value in entry.get("rows", {}).items()))]
 
 
 def rows(

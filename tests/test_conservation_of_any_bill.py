@@ -13,6 +13,7 @@ import pytest
 
 from tests import nightly
 from tests.conftest import Command
+from tests.evidence.walked import faults
 from tests.oracle.any_bill import write_any_exports
 from tests.oracle.builders import Exports
 from tests.oracle.compare import differences, report
@@ -66,6 +67,7 @@ def test_the_ledger_and_the_oracle_agree_on_a_drawn_bill(tmp_path: Path, trainle
     assert finished.returncode == 0, finished.stdout[-3000:] + finished.stderr[-3000:]
     found = differences(tmp_path / "home" / "published" / "trainledger.duckdb", Oracle(config, now=NOW).tables())
     assert not found, report(found)
+    assert not faults(tmp_path / "home", config, seed), "a number whose rows do not add up to it"
 
 
 @pytest.mark.slow

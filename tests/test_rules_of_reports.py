@@ -19,8 +19,8 @@ SQL = re.compile(
     r"|\b(?:left|inner|cross) join\b",
     re.IGNORECASE | re.DOTALL,
 )
-# what asks a page, the opened file with its own catalogue, published statements, proofs of figures
-ASKS = {"pages.py", "publication.py", "statements.py", "tracing"}
+# what asks a page, the opened file with its own catalogue, published statements
+ASKS = {"pages.py", "publication.py", "statements.py"}
 # an issued number beside the one of today, to see whether it is to be restated: no SQL has both
 COMPARES_ISSUED = "restatements.py"
 ARITHMETIC = (ast.Mult, ast.Div, ast.FloorDiv, ast.Sub, ast.Pow)

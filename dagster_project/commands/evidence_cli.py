@@ -140,7 +140,7 @@ def trace(
     settings = settings_of(config)
     if source_row is not None:
         place_of(source_row)
-    with shown() as listener, opened_trace(Home.of(settings)) as opened:
+    with shown() as listener, opened_trace(Home.of(settings), figure or "") as opened:
         if figure is not None:
             document, text = trace_figure(opened, figure, report, out, listener), figure_text
         else:

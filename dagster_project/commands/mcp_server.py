@@ -21,13 +21,15 @@ from mcp.server.stdio import stdio_server
 
 from dagster_project import __version__
 from dagster_project.base.failures import TrainledgerError
+from dagster_project.base.sql import literal
 from dagster_project.commands.one_run import find_run
-from dagster_project.evidence.tracing.command import report_of
-from dagster_project.publishing.tables import published_tables
-from dagster_project.warehouse import modelling
+from dagster_project.evidence.tracing.answer import row_of, walked
+from dagster_project.evidence.tracing.command import figure_of
+from dagster_project.evidence.tracing.walk import ATTRIBUTIONS, Walk, columns_of
 from dagster_project.warehouse.home import Home
 from reports import door
 from reports.errors import ReportError
+from reports.page.numbers import plain
 from reports.publication import Publication
 from reports.questions import (
     MOST_ROWS,
@@ -41,11 +43,8 @@ from reports.questions import (
     questions,
     words,
 )
-from reports.statements import report_statements
-from reports.tracing.figures import Figure, in_report, of_published, parts_of, quarter_of
-from reports.tracing.proof import opened, prove
 
-SECONDS, SECONDS_OF_PROOF, MEMORY = 20.0, 60.0, "1GB"
+SECONDS, SECONDS_OF_TRACE, MEMORY = 20.0, 60.0, "1GB"
 NO_FILE = "nothing is published yet. Run `trainledger refresh` first."
 
 
@@ -106,7 +105,7 @@ def all_questions() -> dict[str, Question]:
         "why_run_cost": Question(words("why_run_cost"), run, ("run",), _one_run),
         **{name: named(name) for name in questions()},
         "trace_figure": Question(
-            words("trace_figure").format(seconds=f"{SECONDS_OF_PROOF:g}"),
+            words("trace_figure").format(seconds=f"{SECONDS_OF_TRACE:g}"),
             {"figure": "The id of a figure, as an answer has it."},
             ("figure",),
             _trace,
@@ -181,31 +180,28 @@ def _named(home: Home, name: str, asked: Mapping[str, str]) -> Answer:
 
 def _trace(home: Home, asked: Mapping[str, str]) -> Answer:
     with _publication(home) as publication:
-        of, named = publication_of(publication), _figure_of(home, publication, asked["figure"])
+        of, named = publication_of(publication), figure_of(home, asked["figure"])
         run_id = named.key.get("training_run_id") if named.table == "run_summary" else None
         of_run = account_of(publication, run_id)["figures"] if run_id else []
-    with opened(home.site.published_file, MEMORY) as prover, door.time_limit(prover.connection, SECONDS_OF_PROOF):
-        prover.lock(SECONDS)
-        proof = prove(prover, named, quarter_of(named))
-        row = named.row_of(prover.whole(named.sql)) or {}
-    sets = [
-        {"table": one.table, "rows": one.count, "where": one.condition.replace("published.", "")}
-        for one in proof.rows
-        if one.count
-    ]
+    with _walk(home) as walk, door.time_limit(walk.connection, SECONDS_OF_TRACE):
+        _, kind = walked(walk, named)
+        row = row_of(walk, named)
     shown = next((one for one in of_run if one["name"] == named.column), None)
     shown = shown or figure(row, named.column, _means(row, named.column), named.id)
-    return {"publication": of, "figure": shown, "proof": proof.sentence, "proved_by": sets, "sql": named.sql}
+    steps = [{name: plain(value) for name, value in step.record.items()} for step in walk.steps]
+    return {"publication": of, "figure": shown, "class": kind, "made_of": steps, "sql": named.sql or None}
 
 
-def _figure_of(home: Home, publication: Publication, text: str) -> Figure:
-    quarter, *_ = parts_of(text)
-    if quarter:
-        return in_report(report_of(home, quarter), text)
-    if not modelling.laid_out_folder(home.root).exists():  # it would be written
-        raise QuestionError("This version of trainledger has published nothing here yet. Run `trainledger refresh` first.")
-    keys = {table.name: table.key for table in published_tables(modelling.project(home.root)) if not table.is_parquet_only}
-    return of_published(text, keys, report_statements(publication))
+@contextmanager
+def _walk(home: Home) -> Iterator[Walk]:
+    """A walk over the published file alone, locked: it ends before parts of the bill, which are not in it."""
+    with (
+        tempfile.TemporaryDirectory(prefix="trainledger-mcp-") as spill,
+        duckdb.connect(config=door.settings(Path(spill), MEMORY)) as connection,
+    ):
+        connection.execute(f"set TimeZone = 'UTC'; attach {literal(str(home.site.published_file))} as published (read_only)")
+        door.lock(connection)
+        yield Walk(connection, lambda *_: None, columns_of(connection), frozenset({ATTRIBUTIONS}))
 
 
 def _means(row: Mapping[str, Any], name: str) -> dict[str, str]:

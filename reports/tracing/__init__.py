@@ -1,1 +1,1 @@
-"""From a figure to the rows of the published file that alone give it again. Landed bytes are dagster_project/evidence/tracing."""
+"""What the id of a printed figure names. What it is made of is dagster_project/evidence/tracing."""

@@ -1,8 +1,9 @@
-"""Figure ids: what one names, and the query that gives it.
+"""Figure ids: what one names: which table, which row of it, which column, and what was printed.
 
 `2026Q3/cost_by_team/USD,vision/effective_cost` is a cell of a table of a quarter's report: quarter, table, the values that name
 the row (percent-encoded, joined by commas, nothing for null) and the column. A headline figure is `2026Q3/glance/effective_cost`;
-a figure of any published table is `fct_training_run_costs/ft-7,2026-08-01,USD,accelerator,tag/effective_cost`.
+of an issued report it is `2026Q3-1/glance/effective_cost`, of any published table
+`fct_training_run_costs/ft-7,2026-08-01,USD,accelerator,tag/effective_cost`.
 """
 
 from __future__ import annotations
@@ -15,14 +16,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from reports.door import Row
 from reports.errors import ReportError
 from reports.model import key_text
-from reports.page.numbers import plain
-from reports.quarter import Quarter
 
 GLANCE = "glance"
-QUARTER = re.compile(r"[1-9][0-9]{3}Q[1-4]")
+QUARTER = re.compile(r"([1-9][0-9]{3}Q[1-4])(-[1-9][0-9]{0,5})?")  # of a report, and its number where it was issued
 VALUE = "value"
 IN_SQL = {"whole": "whole_value", "prior": "prior_value"}  # numbers of a headline figure that its query names otherwise
 
@@ -33,21 +31,17 @@ class FigureError(ReportError):
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure: its query, which row of the answer, which column, and the value that was printed."""
+    """One figure: of which model, of which row of it, which column, and the value that was printed."""
 
     id: str
     table: str
-    sql: str
-    key: Mapping[str, str | None]  # the row of the answer, values as text; none: the only row
+    model: str
+    key: Mapping[str, str | None]  # of the row, values as text
     column: str
+    sql: str = ""  # what the report prints beside it; nothing asks it
     value: str | None = None
     is_printed: bool = True  # false for a row of a published table, which no report need have
     quarter: str | None = None
-
-    def row_of(self, rows: Sequence[Row]) -> Row | None:
-        """The row of an answer that has the figure."""
-        found = [row for row in rows if all((plain(row.get(name)) or "") == (value or "") for name, value in self.key.items())]
-        return found[0] if len(found) == 1 else None
 
 
 def figure_id(parts: Sequence[str], key: Sequence[str | None], column: str) -> str:
@@ -56,7 +50,7 @@ def figure_id(parts: Sequence[str], key: Sequence[str | None], column: str) -> s
 
 
 def parts_of(text: str) -> tuple[str | None, str, list[str], str]:
-    """The quarter or None, the table, the values of the key, and the column of a figure id."""
+    """The quarter or issued report or None, the table, the values of the key, and the column of a figure id."""
     parts = text.split("/")
     quarter = parts.pop(0) if QUARTER.fullmatch(parts[0]) else None
     if quarter and len(parts) == 2 and parts[0] == GLANCE:
@@ -130,8 +124,12 @@ def headline_id(record: Mapping[str, Any], figure: Mapping[str, Any]) -> str:
 
 
 def _headline(record: Mapping[str, Any], figure: Mapping[str, Any], column: str = VALUE) -> Figure:
-    place = headline_id(record, figure) + (f"/{column}" if column != VALUE else "")
-    return Figure(place, GLANCE, figure["sql"], {}, IN_SQL.get(column, column), figure[column], quarter=record["quarter"])
+    place = headline_id(record, figure)
+    key = {"quarter": record["quarter"], "figure_id": figure["id"].rpartition("/")[2].partition(",")[0], "unit": figure["unit"]}
+    id = place + (f"/{column}" if column != VALUE else "")
+    return Figure(
+        id, GLANCE, figure["model"], key, IN_SQL.get(column, column), figure["sql"], figure[column], quarter=record["quarter"]
+    )
 
 
 def _key_of(
@@ -149,23 +147,16 @@ def _cell(
 ) -> Figure:
     key = _key_of(record, table, row, names)
     place = figure_id((record["quarter"], table["id"]), list(key.values()), column)
-    return Figure(place, table["id"], table["sql"], key, column, row["values"][column], quarter=record["quarter"])
+    return Figure(place, table["id"], table["model"], key, column, table["sql"], row["values"][column], quarter=record["quarter"])
 
 
-def of_published(text: str, keys: Mapping[str, Sequence[str]], statements: Mapping[str, str]) -> Figure:
-    """The figure of a row of a published table. `keys`: of every published table; `statements`: of report tables."""
+def of_published(text: str, keys: Mapping[str, Sequence[str]]) -> Figure:
+    """The figure of a row of a published table. `keys`: of every published table."""
     _, table, values, column = parts_of(text)
     if table not in keys:
         raise FigureError(f"No table {table!r} is published, and a quarter is written like 2026Q3.")
     names = keys[table]
     if len(values) != max(len(names), 1):
         raise FigureError(f"Rows of {table} are named by {len(names)} values: {', '.join(names)}.")
-    sql = statements.get(table) or f"select * from marts.{table}"
-    return Figure(
-        text, table, sql, {name: value or None for name, value in zip(names, values, strict=False)}, column, is_printed=False
-    )
-
-
-def quarter_of(figure: Figure) -> Quarter | None:
-    """The quarter of the report that prints the figure."""
-    return Quarter.parse(figure.quarter) if figure.quarter else None
+    key = {name: value or None for name, value in zip(names, values, strict=False)}
+    return Figure(text, table, table, key, column, is_printed=False)

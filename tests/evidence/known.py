@@ -1,4 +1,4 @@
-"""Writes dagster_project/evidence/known.json: what this version publishes, from the models as dbt lays them out.
+"""Writes dagster_project/evidence/known.json and tracing/rules.json: what this version publishes, and how it is made of what.
 
 `python -m tests.evidence.known`, after a change of a report model, a page or the list of published tables.
 """
@@ -9,8 +9,10 @@ import json
 from pathlib import Path
 
 from dagster_project.evidence import known
+from dagster_project.evidence.tracing import rules
 from dagster_project.publishing.tables import published_tables
 from dagster_project.warehouse import modelling, report_models
+from tests.evidence import trace_rules
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -25,3 +27,4 @@ def document() -> str:
 
 if __name__ == "__main__":
     known.FILE.write_text(document(), encoding="utf-8")
+    rules.FILE.write_text(trace_rules.document(ROOT), encoding="utf-8")

@@ -1,246 +1,237 @@
-"""`trainledger trace` on the demo: every figure of a report down to landed rows and seeds, and the other way."""
+"""`trainledger trace` on the demo: figures down to landed rows with contributions, issued ones too, and the other way."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import shutil
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 
 from dagster_project.base.failures import GateError
-from dagster_project.evidence.tracing import origins
-from dagster_project.evidence.tracing.command import Trace, opened_trace, report_of
+from dagster_project.evidence.tracing.command import Trace, opened_trace, report_of, trace_figure
 from dagster_project.evidence.tracing.source_rows import trace_row
 from dagster_project.settings import load_settings
 from dagster_project.warehouse.home import Home
-from reports.page.numbers import plain
-from reports.quarter import Quarter
-from reports.tracing.figures import headline_id, in_report, quarter_of, tables_of
-from reports.tracing.proof import RowSet, narrowest, prove
 from tests.conftest import Command
 
 pytestmark = pytest.mark.slow
 
-QUARTER = "2026Q3"
 MONTH = "usage_month = date '2026-08-01'"
 BILL = "data/BILLING_PERIOD=2026-08/payer-a-cur-00001.snappy.parquet"
-# what is behind the rows of a table: kinds of origins, all of which must be there
-BEHIND = {
-    "fct_training_run_costs": {"bill"},
-    "fct_run_cell_costs": {"bill"},
-    "fct_purchase_costs": {"bill"},
-    "fct_residual_costs": {"bill"},
-    "fct_reconciliation": {"bill", "carbon", "delivery"},
-    "fct_training_run_emissions": {"carbon"},
-    "fct_training_run_emissions_versions": {"carbon"},
-    "fct_run_cell_emissions": {"carbon"},
-    "fct_residual_emissions": {"carbon"},
-    "fct_training_run_energy": {"record", "sample", "seed"},
-    "fct_training_run_emissions_modelled": {"record", "sample", "seed"},
-    "fct_telemetry_matches": {"sample"},
-    "fct_power_calibration": {"sample", "seed"},
-    "fct_quarantine": {"record"},
-    "fct_run_conflicts": {"record"},
-    "dim_training_runs": {"record"},
-    "dim_prices": {"seed"},
-    "dim_regions": {"seed"},
-    "dim_accelerators": {"seed"},
-    "dim_accelerator_sources": {"seed"},
-    "dim_emission_factors": {"seed"},
-    "dim_meters": {"seed"},
-    "dim_pue": {"seed"},
-    "dim_vendor_claims": {"seed"},
-    "dim_article_figures": {"seed"},
-    "dim_t_quantiles": {"seed"},
-    "dim_comparison_plan_power": {"seed"},
-    "dim_datapoints": {"seed"},
-    "fct_lost_work": {"bill", "record"},
-    "rpt_coverage": {"bill"},  # by its statement
-    "run_month_summary": {"bill", "carbon", "sample"},  # a view
-    "fct_prepaid": {"delivery"},
-    "dim_accounts": {"delivery"},
-    "dim_services": {"delivery"},
-    "dim_deliveries": {"delivery"},
-    "gate_results": {"build"},
-    "builds": {"build"},
-}
+SHARED = "fct_training_run_costs/align-sweep-a,2026-08-01,USD,accelerator,resource_time/effective_cost"
 
 
-@pytest.fixture(scope="module")
-def trace(demo_home: Path) -> Iterator[Trace]:
-    with opened_trace(Home.of(load_settings(demo_home / "trainledger.yaml"))) as opened:
-        yield opened
+def home_of(demo_home: Path) -> Home:
+    return Home.of(load_settings(demo_home / "trainledger.yaml"))
 
 
-def row_of(trace: Trace, name: str) -> dict[str, Any]:
-    """The answer to --source-row, by a trace of its own: once figures are asked, its connection reaches no file any more."""
-    with opened_trace(trace.home) as own:
-        return trace_row(own, name)
+def answer(demo_home: Path, figure: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The answer to --figure, and all rows behind it."""
+    with opened_trace(home_of(demo_home), figure) as trace:
+        stated = trace_figure(trace, figure)
+        return stated, trace.landed.rows("from origins order by all")
 
 
-@pytest.fixture
-def connection(trace: Trace) -> duckdb.DuckDBPyConnection:
-    trace.prover.connection.execute("delete from origins")
-    return trace.prover.connection
+def given(rows: list[dict[str, Any]], kind: str) -> Decimal:
+    return sum((row["contribution"] for row in rows if row["kind"] == kind), Decimal(0))
 
 
-def proved(trace: Trace, table: dict[str, Any], quarter: Quarter) -> tuple[RowSet, ...]:
-    """The rows that alone give every figure of a table of the report again, which is what it prints."""
-    sql, printed = table["sql"], [row["values"] for row in table["rows"]]
-    trace.prover.show_all(trace.prover.tables(sql))
-    given = [{name: plain(row[name]) for name in values} for row, values in zip(trace.prover.whole(sql), printed, strict=True)]
-    assert given == printed, table["id"]
-    return narrowest(trace.prover, sql, f"({sql}) as own", quarter)
+def test_a_cost_ends_in_bill_rows_that_add_up_to_it_and_in_no_others(demo_home: Path) -> None:
+    stated, rows = answer(demo_home, "2026Q3/glance/effective_cost")
+    assert stated["class"] == "sum" and {row["kind"] for row in rows} == {"bill"}
+    assert given(rows, "bill") == Decimal(stated["value"]) > 0
+    assert all(row["contribution"] and row["training_run_id"] and row["object_sha256"] for row in rows)
+    assert {row["usage_month"].month for row in rows} == {7, 8, 9}
 
 
-def test_every_figure_of_the_report_is_given_again_by_rows_that_are_proved(trace: Trace) -> None:
-    report, quarter = report_of(trace.home, QUARTER), Quarter.parse(QUARTER)
-    read = set()
-    for table in tables_of(report):
-        sets = proved(trace, table, quarter)
-        assert sum(one.count for one in sets) > 0 or not table["rows"], table["id"]
-        read |= {one.table.partition(".")[2] for one in sets if one.count}
-    for headline in report["figures"]:
-        if headline["value"] is not None:
-            proof = prove(trace.prover, in_report(report, headline_id(report, headline)), quarter)
-            assert proof.value == headline["value"]
-            read |= {one.table.partition(".")[2] for one in proof.rows if one.count}
-    reports = {name for name in read if name in trace.report_statements}  # followed by their statements to tables of these
-    reports |= {"fct_restatements", "fct_restated_texts"}  # of what issued reports printed, which packs and their chain prove
-    assert read - reports <= BEHIND.keys(), "a table that figures read is not followed to landed rows in the test below"
-
-
-def test_a_cell_of_a_table_is_proved_by_the_rows_of_its_key_alone(trace: Trace) -> None:
-    report = report_of(trace.home, QUARTER)
-    table = next(one for one in tables_of(report) if one["id"] == "cost_by_team")
-    row = next(row for row in table["rows"] if all(row["values"][name] for name in table["key"]))
-    figure = in_report(report, f"{row['id']}/effective_cost")
-    proof = prove(trace.prover, figure, quarter_of(figure))
-    [costs] = [one for one in proof.rows if one.table == "marts.fct_training_run_costs"]
-    whole = trace.prover.count("marts.fct_training_run_costs", "usage_month >= date '2026-07-01'")
-    assert proof.value == figure.value and 0 < costs.count < whole
-    assert f"{costs.count} rows of fct_training_run_costs" in proof.sentence and proof.sentence.endswith(f"give {figure.value}")
-
-
-@pytest.mark.parametrize("table", sorted(BEHIND))
-def test_rows_of_every_table_that_figures_read_are_followed_to_landed_rows_or_seeds(
-    table: str, trace: Trace, connection: duckdb.DuckDBPyConnection
+def test_an_allocated_tonne_ends_in_carbon_rows_of_the_elected_version_and_in_the_bill_rows_that_weigh_it(
+    demo_home: Path,
 ) -> None:
-    schema = "marts" if f"marts.{table}" in trace.prover.columns else "ops"
-    place = f"{schema}.{table}"
-    condition = MONTH if "usage_month" in trace.prover.columns[place] else "true"
-    trace.follow([RowSet(place, (condition,), trace.prover.count(place, condition))])
-    found = {one["kind"]: one["rows"] for one in origins.summary(connection)}
-    assert BEHIND[table] <= found.keys() and all(found[kind] for kind in BEHIND[table])
-    landed = "kind in ('bill', 'carbon', 'sample') or (kind = 'record' and delivery_content_hash is not null)"
-    unnamed = "object_sha256 is null or delivery_content_hash is null or first_row is null"
-    assert not connection.execute(f"select * from origins where ({landed}) and ({unnamed})").fetchall()
+    figure = "2026Q2/glance/provider_total_location_based"
+    stated, rows = answer(demo_home, figure)
+    assert given(rows, "carbon") == Decimal(stated["value"]) and {row["kind"] for row in rows} == {"carbon", "weight"}
+    with opened_trace(home_of(demo_home)) as trace:
+        cells = trace.landed.rows(
+            "select sum(weight_numerator::decimal(38, 0)) as w, list(distinct provider_model_version) as versions"
+            " from published.marts.fct_run_cell_emissions where year(usage_month) || 'Q' || quarter(usage_month) = '2026Q2'"
+        )
+    [cell] = cells
+    assert given(rows, "weight") * 10**12 == cell["w"]
+    versions = {row["detail"].rpartition("model version ")[2] for row in rows if row["kind"] == "carbon"}
+    assert versions <= {*cell["versions"]}, "a superseded version"
 
 
-def test_a_whole_month_of_groups_finds_every_row_of_its_bills_and_their_sum(
-    trace: Trace, connection: duckdb.DuckDBPyConnection
+@pytest.mark.parametrize(
+    ("figure", "parts"),
+    [
+        ("2026Q3/coverage_of_the_bill/USD,AWS/carbon_coverage_ratio", ["effective_cost_with_carbon", "effective_cost"]),
+        ("2026Q3/glance/effective_cost/change_ratio", []),
+    ],
+)
+def test_of_a_ratio_both_parts_are_followed_or_its_inputs_are_listed(demo_home: Path, figure: str, parts: list[str]) -> None:
+    stated, rows = answer(demo_home, figure)
+    first = [step["column"] for step in stated["steps"] if step["depth"] == 1 and step["kind"] != "input"]
+    assert first == parts and (not parts or given(rows, "bill") > 0)
+    assert parts or all(step["rows"] for step in stated["steps"])
+
+
+def test_energy_ends_in_records_samples_and_seeds(demo_home: Path) -> None:
+    stated, rows = answer(demo_home, "2026Q3/glance/facility_energy")
+    assert stated["steps"][-1]["table"] == "fct_training_run_energy" and stated["steps"][-1]["total"] == Decimal(stated["value"])
+    assert {row["kind"] for row in rows} >= {"record", "sample", "seed"} and not any(row["kind"] == "bill" for row in rows)
+
+
+def test_a_date_or_a_text_lists_the_rows_that_decided(demo_home: Path) -> None:
+    stated, _ = answer(demo_home, "run_summary/align-sweep-a/status")
+    assert stated["class"] == "decided" and {step["table"] for step in stated["steps"]} >= {"fct_training_run_costs"}
+
+
+def test_an_issued_report_is_traced_from_its_pack_and_the_landing_whatever_is_published_today(
+    demo_home: Path, tmp_path: Path, trainledger: Command
 ) -> None:
-    connection.execute(f"create or replace temp table groups as from attributions where {MONTH}")
-    trace.landed.add_bill_rows("fct_charge_attributions")
-    amounts = "select distinct source_name, object, first_row, charge_group_id, amount from origins"
-    of_bill = f"method = 'conservation' and measure = 'billed_cost' and {MONTH}"
-    billed = f"select sum(provider_total) from published.marts.fct_reconciliation where {of_bill}"
-    assert connection.execute(f"select sum(amount) from ({amounts})").fetchone() == connection.execute(billed).fetchone()
+    moved = tmp_path / "moved"
+    shutil.copytree(
+        demo_home, moved, symlinks=True, ignore=shutil.ignore_patterns("published", "build.duckdb", ".dagster", "2026Q2")
+    )
+    stated, rows = answer(moved, "2026Q2-1/glance/effective_cost")
+    issued = moved / "trainledger-home" / "reports" / "issued" / "2026Q2-1" / "report" / "report.json"
+    printed = next(one for one in json.loads(issued.read_bytes())["figures"] if one["id"].endswith("/effective_cost"))
+    assert stated["value"] == printed["value"] and given(rows, "bill") == Decimal(printed["value"])
+    assert all(row["object_sha256"] and row["first_row"] for row in rows)
+    report = issued.read_text().replace(printed["value"], "1" + printed["value"])
+    issued.chmod(0o644)
+    issued.write_text(report)
+    done = trainledger("trace", "--figure", "2026Q2-1/glance/effective_cost", "--config", moved / "trainledger.yaml")
+    assert done.returncode == 1 and "is not as it was issued" in done.stderr, done.stderr
 
 
-def test_a_group_that_its_delivery_does_not_give_again_is_an_error(trace: Trace, connection: duckdb.DuckDBPyConnection) -> None:
-    connection.execute("alter view attributions rename to kept_attributions")
-    try:
+def test_no_sql_of_a_report_is_asked_and_a_number_that_no_row_gives_is_refused(
+    demo_home: Path, tmp_path: Path, trainledger: Command
+) -> None:
+    """Row 23 of what was tried: a statement that copies out, and one that states a figure of no row."""
+    out, folder = tmp_path / "stolen.csv", tmp_path / "report"
+    record = report_of(home_of(demo_home), "2026Q3")
+    folder.mkdir()
+    figure = record["figures"][0]
+    asked = ("trace", "--figure", "2026Q3/glance/effective_cost", "--report", folder, "--config", demo_home / "trainledger.yaml")
+    figure["sql"] = f"copy (from read_csv('/etc/hostname')) to '{out}'"
+    (folder / "report.json").write_text(json.dumps(record))
+    done = trainledger(*asked, "--json")
+    assert done.returncode == 0 and json.loads(done.stdout)["value"] == figure["value"] and not out.exists()
+    figure |= {"sql": "select 3 as value", "value": "3"}
+    (folder / "report.json").write_text(json.dumps(record))
+    done = trainledger(*asked)
+    assert done.returncode == 2 and "the report prints 3" in done.stderr and not done.stdout
+
+
+def test_a_group_that_its_delivery_does_not_give_again_is_an_error(demo_home: Path) -> None:
+    with opened_trace(home_of(demo_home)) as trace:
+        groups = f"from attributed where {MONTH} and source_name = 'payer-a-cur' and training_run_id = 'align-sweep-a'"
+        trace.connection.execute("alter view attributions rename to kept_attributions")
         for change in ("row_count + 1 as row_count", "billed_cost + 0.01 as billed_cost"):
-            connection.execute(f"create or replace temp view attributions as select * replace ({change}) from kept_attributions")
-            connection.execute(
-                f"create or replace temp table groups as from attributions where {MONTH} and source_name = 'payer-a-cur'"
-                " and training_run_id = 'align-sweep-a'"
+            trace.connection.execute(
+                f"create or replace temp view attributions as select * replace ({change}) from kept_attributions"
             )
+            trace.connection.execute(f"create or replace temp table groups as select *, billed_cost as amount_ {groups}")
             with pytest.raises(GateError, match=r"group .* of payer-a-cur was published with"):
-                trace.landed.add_bill_rows("")
-    finally:
-        connection.execute("drop view attributions; alter view kept_attributions rename to attributions")
+                trace.landed.add_bill_rows("bill", "billed_cost")
 
 
-def asked(trainledger: Command, demo_home: Path, *arguments: str) -> dict[str, Any]:
-    done = trainledger("trace", *arguments, "--json", "--config", demo_home / "trainledger.yaml")
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-def test_a_figure_is_reported_with_its_proof_its_rows_and_a_file_of_all_that_is_behind(
+def test_a_figure_is_reported_with_its_rows_and_a_file_of_all_that_is_behind(
     trainledger: Command, demo_home: Path, tmp_path: Path
 ) -> None:
-    figure = "fct_training_run_costs/align-sweep-a,2026-08-01,USD,accelerator,resource_time/effective_cost"
-    stated = asked(trainledger, demo_home, "--figure", figure, "--out", str(tmp_path / "rows.csv"))
-    assert (
-        stated["value"] == "7.505769444444" and stated["proof"] == "proved: 1 row of fct_training_run_costs give 7.505769444444"
-    )
+    config = ("--config", demo_home / "trainledger.yaml")
+    done = trainledger("trace", "--figure", SHARED, "--out", tmp_path / "rows.csv", "--json", *config)
+    stated = json.loads(done.stdout)
+    assert stated["value"] == "7.505769444444" and stated["out_rows"] == 1
     [row] = stated["first"]
     assert (row["kind"], row["object"], row["first_row"], row["share"]) == ("bill", BILL, 4084, "21392000000/57600000000")
-    assert stated["out_rows"] == 1 and len((tmp_path / "rows.csv").read_text().splitlines()) == 2
-    text = trainledger("trace", "--figure", figure, "--config", demo_home / "trainledger.yaml").stdout
+    assert row["contribution"] == "7.505769444444" and len((tmp_path / "rows.csv").read_text().splitlines()) == 2
+    text = trainledger("trace", "--figure", SHARED, *config).stdout
     assert f"bill payer-a-cur {BILL}:4084 20.210000000000 USD -> align-sweep-a by resource_time" in text
+    assert "gives 7.505769444444" in text
 
 
-def test_a_row_of_a_bill_is_traced_to_its_group_its_runs_and_the_figures_that_rest_on_it(
-    trainledger: Command, demo_home: Path
-) -> None:
-    stated = asked(trainledger, demo_home, "--source-row", f"{BILL}:4084")
-    shares = {part["training_run_id"] or part["reason"]: part["effective_cost"] for part in stated["parts"]}
+def row_of(demo_home: Path, name: str) -> dict[str, Any]:
+    with opened_trace(home_of(demo_home)) as trace:
+        return trace_row(trace, name)
+
+
+def test_a_row_of_a_bill_names_its_cost_its_scopes_and_what_is_made_of_them_and_nothing_else(demo_home: Path) -> None:
+    stated = row_of(demo_home, f"{BILL}:4084")
+    shares = {part["training_run_id"] or part["reason"]: str(part["effective_cost"]) for part in stated["parts"]}
     assert shares == {"align-sweep-a": "7.505769444444", "align-sweep-b": "10.424991666667", "idle": "2.279238888889"}
-    assert f"{QUARTER}/glance/effective_cost" in stated["figures"]
-    assert {one["table"] for one in stated["rows"]} >= {"marts.fct_run_cell_costs", "marts.fct_training_run_costs"}
+    tables = {one["table"]: one for one in stated["rows"]}
+    assert {f"marts.{name}" for name in ("fct_training_run_costs", "fct_reconciliation", "rpt_coverage")} <= tables.keys()
+    assert tables["marts.fct_run_cell_emissions"]["count"] == 2, "it weighs the emissions of two runs in one cell"
+    assert not {"marts.fct_training_run_energy", "marts.fct_lost_work", "marts.dim_training_runs"} & tables.keys()
+    assert "2026Q3/glance/effective_cost" in stated["figures"] and "2026Q3/glance/facility_energy" not in stated["figures"]
+    assert not [figure for figure in stated["figures"] if figure.startswith("2026Q2/")], "it is of August"
 
 
-def test_a_row_inside_a_group_is_traced_to_the_group(trace: Trace, connection: duckdb.DuckDBPyConnection) -> None:
-    connection.execute(
-        "create or replace temp table groups as from attributions"
-        f" where {MONTH} and row_count > 3 and source_name = 'payer-a-cur'"
-    )
-    trace.landed.add_bill_rows("")
-    group, name, last = connection.execute(
-        "select charge_group_id, object, max(first_row) from origins group by all having count(*) > 3 order by all limit 1"
-    ).fetchone() or ("", "", 0)
+def test_what_a_row_is_a_part_of_leads_back_to_it(demo_home: Path) -> None:
+    stated = row_of(demo_home, f"{BILL}:4084")
+    for figure in [one for one in stated["figures"] if "/cost_by_month/" in one or "/totals_by_currency/" in one][:2]:
+        _, rows = answer(demo_home, figure)
+        assert any((row["object"], row["first_row"]) == (BILL, 4084) for row in rows), figure
+
+
+def test_a_row_inside_a_group_is_traced_to_the_group(demo_home: Path) -> None:
+    with opened_trace(home_of(demo_home)) as trace:
+        groups = f"from attributed where {MONTH} and row_count > 3 and source_name = 'payer-a-cur'"
+        trace.connection.execute(f"create or replace temp table groups as select *, billed_cost as amount_ {groups}")
+        trace.landed.add_bill_rows("bill", "billed_cost")
+        group, name, last = trace.connection.execute(
+            "select charge_group_id, object, max(first_row) from origins group by all having count(*) > 3 order by all limit 1"
+        ).fetchone() or ("", "", 0)
     assert not group.endswith(f"|{last}"), "the last row names no group"
-    stated = row_of(trace, f"{name}:{last}")
-    assert [part["charge_group_id"] for part in stated["parts"]] == [group]
+    assert [part["charge_group_id"] for part in row_of(demo_home, f"{name}:{last}")["parts"]] == [group]
 
 
-def test_rows_of_carbon_samples_and_records_are_traced_to_runs_and_figures(
-    trace: Trace, connection: duckdb.DuckDBPyConnection
-) -> None:
-    sets = [RowSet(f"marts.{name}", (MONTH,), 1) for name in ("fct_run_cell_emissions", "fct_training_run_energy")]
-    trace.follow(sets)
-    for kind, table in (
-        ("carbon", "fct_run_cell_emissions"),
-        ("sample", "fct_training_run_energy"),
-        ("record", "dim_training_runs"),
+def place_of_kind(trace: Trace, figure: str, kind: str) -> str:
+    trace_figure(trace, figure)
+    name, row = trace.connection.execute(
+        "select object, first_row from origins where kind = ? order by all limit 1", [kind]
+    ).fetchone() or ("", 0)
+    return f"{name}:{row}"
+
+
+def test_rows_of_carbon_samples_and_records_are_traced_to_runs_and_figures(demo_home: Path) -> None:
+    for kind, figure, table in (
+        ("carbon", "2026Q2/glance/provider_total_location_based", "fct_run_cell_emissions"),
+        ("sample", "2026Q3/glance/facility_energy", "fct_training_run_energy"),
+        ("record", "2026Q3/glance/facility_energy", "dim_training_runs"),
     ):
-        name, row = connection.execute(
-            "select object, first_row from origins where kind = ? order by all limit 1", [kind]
-        ).fetchone() or ("", 0)
-        stated = row_of(trace, f"{name}:{row}")
-        assert any(part.get("training_run_id") for part in stated["parts"]) and stated["figures"]
+        with opened_trace(home_of(demo_home)) as trace:
+            place = place_of_kind(trace, figure, kind)
+        stated = row_of(demo_home, place)
+        assert any(part.get("training_run_id") for part in stated["parts"]) and stated["figures"], kind
         assert f"marts.{table}" in {one["table"] for one in stated["rows"]}
 
 
-def test_a_row_that_does_not_count_has_its_reason(trace: Trace) -> None:
-    quarantined = trace.prover.connection.execute(
-        "select source_object || ':' || row_number from published.marts.fct_quarantine where row_number is not null"
-        " order by 1 limit 1"
-    ).fetchone()
-    assert quarantined
-    stated = row_of(trace, *quarantined)
-    assert "is in quarantine or doubted" in stated["told"][0]
-    elected = "select content_hash from published.ops.dim_deliveries where is_elected"
-    hashes = {content_hash for (content_hash,) in trace.prover.connection.execute(elected).fetchall()}
-    older = [one for one in trace.landed.generations("payer-b-cur") if one.content_hash not in hashes]
-    stated = row_of(trace, f"{older[0].objects[0].key}:1")
+def test_where_no_report_was_looked_at_no_number_of_figures_is_stated(
+    demo_home: Path, tmp_path: Path, trainledger: Command
+) -> None:
+    bare = tmp_path / "bare"
+    shutil.copytree(demo_home, bare, symlinks=True, ignore=shutil.ignore_patterns("reports", "build.duckdb", ".dagster"))
+    done = trainledger("trace", "--source-row", f"{BILL}:4084", "--config", bare / "trainledger.yaml")
+    assert done.returncode == 0 and "no figure was looked at" in done.stdout and " of: 0" not in done.stdout, done.stderr
+
+
+def test_a_row_that_does_not_count_has_its_reason(demo_home: Path) -> None:
+    with opened_trace(home_of(demo_home)) as trace:
+        quarantined = trace.connection.execute(
+            "select source_object || ':' || row_number from published.marts.fct_quarantine where row_number is not null"
+            " order by 1 limit 1"
+        ).fetchone()
+        elected = "select content_hash from published.ops.dim_deliveries where is_elected"
+        hashes = {content_hash for (content_hash,) in trace.connection.execute(elected).fetchall()}
+        older = [one for one in trace.landed.generations("payer-b-cur") if one.content_hash not in hashes]
+    assert quarantined and "is in quarantine or doubted" in row_of(demo_home, *quarantined)["told"][0]
+    stated = row_of(demo_home, f"{older[0].objects[0].key}:1")
     assert any("is not the delivery that counts" in line for line in stated["told"])
 
 
@@ -257,6 +248,7 @@ def test_a_row_that_does_not_count_has_its_reason(trace: Trace) -> None:
         ("--figure", "fct_training_run_costs/a,b/effective_cost"),
         ("--figure", "fct_training_run_costs/a,2026-08-01,USD,' or true --,tag/effective_cost"),
         ("--figure", "no_table/a/effective_cost"),
+        ("--figure", "2026Q2-9/glance/effective_cost"),
         ("--source-row", "no such object:1"),
         ("--source-row", f"{BILL}:0"),
         ("--source-row", f"{BILL}:-1"),

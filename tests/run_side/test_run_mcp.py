@@ -240,7 +240,7 @@ def test_no_secret_and_no_place_of_the_machine_is_in_an_answer(answers, demo_hom
         assert hidden not in text, hidden
 
 
-def test_a_figure_is_traced_to_the_rows_that_alone_give_it(answers, demo_home: Path, ledger) -> None:
+def test_a_figure_is_traced_to_the_rows_that_it_is_made_of(answers, demo_home: Path, ledger) -> None:
     ids = {
         one["id"].partition("/")[0]: one
         for name in ("run", "two runs", "platforms", "lost", "coverage")
@@ -250,8 +250,10 @@ def test_a_figure_is_traced_to_the_rows_that_alone_give_it(answers, demo_home: P
     home, questions = Home.of(load_settings(demo_home / "trainledger.yaml")), mcp_server.all_questions()
     for one in [ids["run_summary"], ids["fct_lost_work"], ids["rpt_coverage"]]:
         found = mcp_server.answered(home, questions, "trace_figure", {"figure": one["id"]})
-        assert found["figure"]["value"] == one["value"] and found["proof"].startswith("proved: "), found
-        assert all(row["table"].startswith("marts.") and row["rows"] > 0 for row in found["proved_by"])
+        assert found["figure"]["value"] == one["value"] and found["class"] in ("sum", "share"), found
+        assert [step["rows"] for step in found["made_of"]] and found["made_of"][0]["total"] == f"{float(one['value']):.12f}", (
+            found
+        )
     printed = mcp_server.answered(home, questions, "trace_figure", {"figure": "2026Q3/glance/effective_cost"})
     (value,) = ledger.sql(
         "select value::varchar from marts.rpt_quarterly_figures where quarter = '2026Q3' and figure_id = 'effective_cost'"

@@ -1,4 +1,7 @@
-"""`trainledger trace --figure ID`: the rows of the marts that alone give a figure, and the landed rows and seeds behind them."""
+"""`trainledger trace --figure ID`: from a figure of a report, of an issued one or of a published table to landed rows and seeds.
+
+The figure is looked up by its key in the page or table that it is a column of. No SQL that came in a report is asked.
+"""
 
 from __future__ import annotations
 
@@ -6,38 +9,44 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from dagster_project.base.failures import UsageError
+import duckdb
+
+from dagster_project.base.failures import GateError, UsageError
 from dagster_project.base.sql import literal
+from dagster_project.evidence import chain
 from dagster_project.evidence.layout import REPORT
-from dagster_project.evidence.tracing import facts, origins
-from dagster_project.evidence.tracing.answer import answer_of, require_rows
-from dagster_project.evidence.tracing.behind import Walk
+from dagster_project.evidence.manifest import manifest_differences, opened_pack
+from dagster_project.evidence.tracing import origins
+from dagster_project.evidence.tracing.answer import answer_of, walked
+from dagster_project.evidence.tracing.endings import ENDINGS
+from dagster_project.evidence.tracing.in_pack import readable_tables
 from dagster_project.evidence.tracing.landed import Landed
+from dagster_project.evidence.tracing.rules import traced
+from dagster_project.evidence.tracing.walk import ATTRIBUTIONS, Walk, columns_of, show_attributed
 from dagster_project.publishing.parts import LINK
-from dagster_project.publishing.tables import published_tables
 from dagster_project.warehouse import modelling
 from dagster_project.warehouse.building import Listener, no_listener
 from dagster_project.warehouse.home import Home
+from reports.door import settings
 from reports.errors import ReportError
-from reports.publication import Publication
-from reports.statements import report_statements
-from reports.tracing.figures import Figure, in_report, of_published, parts_of, quarter_of, read_report
-from reports.tracing.proof import Proof, opened, prove
-
-ATTRIBUTIONS = "fct_charge_attributions"
+from reports.tracing.figures import QUARTER, Figure, in_report, of_published, parts_of, read_report
 
 
 @dataclass(frozen=True)
-class Trace(Walk[Landed]):
-    """An open publication with its landing, for one question."""
+class Trace:
+    """Open tables with their landing, for one question."""
 
     home: Home
+    landed: Landed
+    walk: Walk
+    report: dict[str, Any] | None = None  # of the pack whose tables these are
 
     @property
-    def landed(self) -> Landed:
-        return self.origins
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        return self.walk.connection
 
 
 def report_of(home: Home, quarter: str) -> dict[str, Any]:
@@ -45,60 +54,83 @@ def report_of(home: Home, quarter: str) -> dict[str, Any]:
     return read_report(home.site.root / "reports" / quarter / REPORT)
 
 
-def figure_of(trace: Trace, text: str, report: Path | None = None) -> Figure:
-    """The figure that an id names."""
+def figure_of(home: Home, text: str, report: Path | None = None, issued: dict[str, Any] | None = None) -> Figure:
+    """The figure that an id names: of the issued report whose tables are asked, of a rendered report, or of a published table."""
     quarter, *_ = parts_of(text)
     if quarter:
-        return in_report(read_report(report / REPORT) if report else report_of(trace.home, quarter), text)
-    tables = published_tables(modelling.project(trace.home.root))
-    keys = {table.name: table.key for table in tables if not table.is_parquet_only}
-    return of_published(text, keys, trace.report_statements)
+        record = issued or (read_report(report / REPORT) if report else report_of(home, quarter))
+        return in_report(record, text)
+    keys = {name: table.key for name, table in traced().items() if table.schema != "pages"}
+    return of_published(text, keys)
 
 
 @contextmanager
-def opened_trace(home: Home) -> Iterator[Trace]:
-    """Open the home's publication and its landing, both for reading."""
-    site = home.site
-    if site.publication() is None:
-        raise UsageError("nothing is published yet", where=str(site.published_file), remedy="Run `trainledger refresh` first.")
-    files = site.published / LINK / ATTRIBUTIONS
+def opened_trace(home: Home, text: str = "") -> Iterator[Trace]:
+    """Open the tables that a question is about, the home's publication or an issued report's, and the landing behind them."""
+    named = QUARTER.fullmatch(text.partition("/")[0])
     try:
-        with opened(site.published_file, site.memory_limit) as prover:
-            connection = prover.connection
-            declared = modelling.project(home.root)["nodes"][f"model.trainledger.{ATTRIBUTIONS}"]["columns"]
-            columns = ", ".join(f"{name} {column['data_type']}" for name, column in declared.items())
-            made = f"table attributions ({columns})"
-            if any(files.glob("*.parquet")):
-                made = f"view attributions as from read_parquet({literal(f'{files}/*.parquet')}, hive_partitioning = false)"
-            connection.execute(f"create temp {made}")
-            statements = report_statements(Publication(connection))
-            yield Trace(prover, Landed(connection, home), statements, facts.WAYS, facts.add_seed_rows, home)
+        if named and named[2]:
+            with _opened_issue(home, named[0]) as (file, record), _opened(home, file, None) as trace:
+                yield Trace(home, trace.landed, trace.walk, record)
+            return
+        if home.site.publication() is None:
+            remedy = "Run `trainledger refresh` first."
+            raise UsageError("nothing is published yet", where=str(home.site.published_file), remedy=remedy)
+        with _opened(home, home.site.published_file, home.site.published / LINK / ATTRIBUTIONS) as trace:
+            yield trace
     except ReportError as error:
         raise UsageError(str(error).rstrip(".")) from None
 
 
-def proof_of(home: Home, figure: Figure) -> Proof:
-    """The proof of a figure, by a report's SQL: of the published file alone, where it reaches nothing else.
+@contextmanager
+def _opened_issue(home: Home, report_id: str) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """The tables of an issued report as a file, and its report.json. GateError where the pack is not as it was issued."""
+    folder = home.site.root / "reports" / chain.FOLDER
+    path = next((one for one in (folder / report_id, folder / f"{report_id}.zip") if one.exists()), None)
+    if path is None:
+        raise UsageError(
+            f"there is no issued report {report_id}", where=str(folder), remedy="`restatements` lists which there are."
+        )
+    with opened_pack(path) as (pack, _):
+        if differing := next(manifest_differences(pack), None):
+            raise GateError(f"the report is not as it was issued: {differing}", where=str(path), remedy="Verify it first.")
+        with readable_tables(pack) as file:
+            record = read_report(pack / "report" / REPORT)
+            yield file, record | {"quarter": record["quarter"]}
 
-    GateError where no row gives the figure.
-    """
-    with opened(home.site.published_file, home.site.memory_limit) as prover:
-        prover.lock()
-        return require_rows(prove(prover, figure, quarter_of(figure)))
+
+@contextmanager
+def _opened(home: Home, file: Path, attributions: Path | None) -> Iterator[Trace]:
+    with (
+        TemporaryDirectory(prefix="trainledger-trace-") as spill,
+        duckdb.connect(config=settings(Path(spill), home.site.memory_limit)) as connection,
+    ):
+        connection.execute(f"set TimeZone = 'UTC'; attach {literal(str(file))} as published (read_only)")
+        if attributions is None:
+            made = f"view attributions as from published.marts.{ATTRIBUTIONS}"
+        elif any(attributions.glob("*.parquet")):
+            made = f"view attributions as from read_parquet({literal(f'{attributions}/*.parquet')}, hive_partitioning = false)"
+        else:
+            declared = modelling.project(home.root)["nodes"][f"model.trainledger.{ATTRIBUTIONS}"]["columns"]
+            columns = ", ".join(f"{name} {column['data_type']}" for name, column in declared.items())
+            made = f"table attributions ({columns})"
+        connection.execute(f"create temp {made}")
+        show_attributed(connection, "attributions")
+        landed = Landed(connection, home)
+
+        def end(ending: str, table: str, column: str, rows: str) -> None:
+            ENDINGS[ending](landed, table, column, rows)
+
+        yield Trace(home, landed, Walk(connection, end, columns_of(connection)))
 
 
 def trace_figure(
     trace: Trace, text: str, report: Path | None = None, out: Path | None = None, listener: Listener = no_listener
 ) -> dict[str, Any]:
-    """Answer --figure: prove the rows of the marts, and follow them down."""
-    figure = figure_of(trace, text, report)
-    listener("proof", 0, 1, text)
-    proof = proof_of(trace.home, figure)
-    listener("proof", 1, 1, text)
-    for done, one in enumerate(proof.rows):
-        listener("landed rows", done, len(proof.rows), one.table)
-        trace.follow([one], quarter_of(figure))
-    listener("landed rows", len(proof.rows), len(proof.rows))
-    connection = trace.prover.connection
-    written = {"out": str(out), "out_rows": origins.write(connection, out)} if out else {}
-    return answer_of(connection, text, figure, proof) | written
+    """Answer --figure: follow it down to landed rows."""
+    listener("landed rows", 0, 1, text)
+    figure = figure_of(trace.home, text, report, trace.report)
+    value, _ = walked(trace.walk, figure)
+    listener("landed rows", 1, 1, text)
+    written = {"out": str(out), "out_rows": origins.write(trace.connection, out)} if out else {}
+    return answer_of(trace.connection, text, figure, value, trace.walk) | written

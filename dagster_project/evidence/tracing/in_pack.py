@@ -1,12 +1,15 @@
 """A trace in an evidence pack: from a figure of its report to rows of its tables, groups of the bill, seeds and deliveries.
 
 A pack has no landed bytes, so the way ends at what it states of them: the delivery's hash, and of a group of bill rows its first
-row and how many there are. Everything is asked on a locked connection, since a pack may come from anybody.
+row, how many there are and what they contribute together. A pack may come from anybody: its statements of pages go through the
+door before they are views, and everything is asked on a locked connection. No SQL of its report is asked.
 """
 
 from __future__ import annotations
 
 import csv
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +20,13 @@ from dagster_project.base.sql import literal, quoted
 from dagster_project.evidence.layout import REPORT
 from dagster_project.evidence.manifest import manifest_differences, opened_pack
 from dagster_project.evidence.tracing import origins, published
-from dagster_project.evidence.tracing.answer import answer_of, require_rows
-from dagster_project.evidence.tracing.behind import Walk
+from dagster_project.evidence.tracing.answer import answer_of, walked
 from dagster_project.evidence.tracing.published import GROUP, Rows
-from reports.door import SECONDS_OF_ALL, require_select, time_limit
-from reports.publication import Publication, copied_tables
-from reports.statements import report_statements
-from reports.tracing.figures import QUARTER, in_report, quarter_of, read_report
-from reports.tracing.proof import opened, prove
+from dagster_project.evidence.tracing.rules import traced
+from dagster_project.evidence.tracing.walk import ATTRIBUTIONS, WEIGHT, Walk, columns_of, show_attributed
+from reports.door import SECONDS_OF_ALL, DoorError, lock, require_select, settings, time_limit
+from reports.publication import copied_tables
+from reports.tracing.figures import QUARTER, in_report, read_report
 
 
 class Packed:
@@ -32,12 +34,26 @@ class Packed:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self.connection = connection
-        connection.execute("create temp view attributions as from published.marts.fct_charge_attributions")
         origins.create(connection)
 
     def add(self, kind: str, of_table: str, rows: str) -> None:
         """Report rows of a query as behind rows of a table."""
         origins.add(self.connection, kind, of_table, rows)
+
+
+@contextmanager
+def readable_tables(pack: Path) -> Iterator[Path]:
+    """The tables of a pack in a DuckDB file, with its pages as views; a page whose statement the door refuses is none."""
+    with copied_tables(pack / "data") as file:
+        with duckdb.connect(str(file), config=settings(file.with_name("spill"))) as connection:
+            connection.execute("create schema if not exists pages")
+            pages = connection.execute("select model, statement from ops.report_pages order by model").fetchall()
+            for model, statement in pages:
+                with suppress(DoorError, duckdb.Error):
+                    if model in traced() and traced()[model].schema == "pages":
+                        require_select(connection, statement)
+                        connection.execute(f"create view pages.{quoted(model)} as {statement}")
+        yield file
 
 
 def trace_in_pack(path: Path, text: str, out: Path | None = None) -> dict[str, Any]:
@@ -49,18 +65,20 @@ def trace_in_pack(path: Path, text: str, out: Path | None = None) -> dict[str, A
         if differing := [*zip_differences, *manifest_differences(folder)]:
             raise GateError(f"the pack is not as it was issued: {differing[0]}", where=str(path), remedy="Verify it first.")
         figure = in_report(read_report(folder / "report" / REPORT), text)
-        with copied_tables(folder / "data") as file, opened(file) as prover:
-            found = Packed(prover.connection)
-            prover.lock()
-            proof = require_rows(prove(prover, figure, quarter_of(figure)))
-            statements = report_statements(Publication(prover.connection))
-            for statement in statements.values():
-                require_select(prover.connection, statement)
-            walk = Walk(prover, found, statements, WAYS, add_seed_rows)
-            with time_limit(prover.connection, SECONDS_OF_ALL):
-                walk.follow(proof.rows, quarter_of(figure))
-            answer = answer_of(prover.connection, text, figure, proof)
-            return answer | (_written(prover.connection, out) if out else {})
+        with readable_tables(folder) as file, duckdb.connect(config=settings(file.with_name("spill"))) as connection:
+            connection.execute(f"set TimeZone = 'UTC'; attach {literal(str(file))} as published (read_only)")
+            lock(connection)
+            show_attributed(connection, f"published.marts.{ATTRIBUTIONS}")
+            found = Packed(connection)
+
+            def end(ending: str, table: str, column: str, rows: str) -> None:
+                ENDINGS[ending](found, table, column, rows)
+
+            walk = Walk(connection, end, columns_of(connection))
+            with time_limit(connection, SECONDS_OF_ALL):
+                value, _ = walked(walk, figure)
+            answer = answer_of(connection, text, figure, value, walk)
+            return answer | (_written(connection, out) if out else {})
 
 
 def _written(connection: duckdb.DuckDBPyConnection, out: Path) -> dict[str, Any]:
@@ -76,22 +94,39 @@ def _written(connection: duckdb.DuckDBPyConnection, out: Path) -> dict[str, Any]
     return {"out": str(out), "out_rows": len(rows)}
 
 
-def add_groups(found: Packed, of_table: str, rows: Rows) -> None:
-    """The groups of the bill that were attributed to these cells."""
-    published.take_groups(found, rows)
+def add_groups(found: Packed, of_table: str, column: str, rows: Rows) -> None:
+    """These parts of groups of the bill, each with its contribution."""
     found.add(
-        "bill",
+        "weight" if column == WEIGHT else "bill",
         of_table,
         f"""select source_name, regexp_extract(charge_group_id, '{GROUP}', 1) as object,
             cast(regexp_extract(charge_group_id, '{GROUP}', 2) as bigint) as first_row, row_count, delivery_content_hash,
             usage_month, training_run_id, reason, attribution_rule, share_numerator || '/' || share_denominator as share,
-            charge_group_id, billed_cost as amount, billing_currency as unit,
-            'the first row of a group of ' || row_count || ': ' || effective_cost || ' effective' as detail
-        from groups""",
+            charge_group_id, billed_cost as amount, billing_currency as unit, amount_ as contribution,
+            {literal(column)} as measure,
+            'the first row of a group of ' || row_count as detail
+        from {rows}""",
     )
 
 
-def add_runs(found: Packed, of_table: str, rows: Rows) -> None:
+def add_cells(found: Packed, of_table: str, column: str, rows: Rows) -> None:
+    """These cells of carbon, each with its contribution: the provider's rows are in the landing."""
+    names = published.columns_of(found, rows)
+    share = "weight_numerator || '/' || weight_denominator" if "weight_numerator" in names else "null"
+    account = "sub_account_id, service_code, region_id, " if "sub_account_id" in names else ""
+    source = "source_name" if "source_name" in names else "provider_name"
+    run, reason = ("training_run_id" if "training_run_id" in names else "null"), ("reason" if "reason" in names else "null")
+    found.add(
+        "carbon",
+        of_table,
+        f"""select {source} as source_name, concat_ws(' / ', {account}usage_month, provider_model_version) as object,
+            usage_month, {run} as training_run_id, {reason} as reason, {share} as share, amount_ as contribution,
+            'kgCO2e' as unit, {literal(column)} as measure
+        from {rows}""",
+    )
+
+
+def add_runs(found: Packed, of_table: str, column: str, rows: Rows) -> None:
     """These runs as the pack has them; which records and tags made a run, only its landing shows."""
     run = "concat_ws(' ', recorded_id, state, accelerator_type, started_at, ended_at)"
     of_rows = f"published.marts.dim_training_runs semi join {rows} using (training_run_id)"
@@ -99,15 +134,26 @@ def add_runs(found: Packed, of_table: str, rows: Rows) -> None:
     found.add("record", of_table, f"select {place}, training_run_id, {run} as detail from {of_rows}")
 
 
-def add_energy(found: Packed, of_table: str, rows: Rows) -> None:
-    """The samples of these runs and months, counted by host, the runs, and the seeds of power and PUE."""
+def add_samples(found: Packed, of_table: str, column: str, rows: Rows) -> None:
+    """The samples of these runs and months, counted by host."""
     samples = f"""select source_name, concat_ws(', run key ', 'host ' || host, nullif(run_key, '')) as object,
             sample_count as row_count, usage_month, training_run_id
         from published.marts.fct_telemetry_matches semi join {rows} using (training_run_id, usage_month)"""
     found.add("sample", of_table, samples)
-    add_runs(found, of_table, rows)
+
+
+def add_energy(found: Packed, of_table: str, column: str, rows: Rows) -> None:
+    """The samples of these runs and months, the runs, and the seeds of power and PUE."""
+    add_samples(found, of_table, column, rows)
+    add_runs(found, of_table, column, rows)
     for seed, condition in published.seeds_of_energy(rows).items():
         add_seed_rows(found, of_table, seed, condition)
+
+
+def add_lookup(found: Packed, of_table: str, column: str, rows: Rows) -> None:
+    """The rows of a seed that state these rows."""
+    seed, condition = published.lookup_condition(of_table, rows)
+    add_seed_rows(found, of_table, seed, condition)
 
 
 def add_seed_rows(found: Packed, of_table: str, seed: str, condition: str) -> None:
@@ -122,11 +168,41 @@ def add_seed_rows(found: Packed, of_table: str, seed: str, condition: str) -> No
     found.add("seed", of_table, f"select {place}, {detail} as detail from {text} where {condition}")
 
 
-WAYS = {
-    "fct_run_cell_costs": add_groups,
-    "fct_residual_costs": add_groups,
-    "fct_training_run_energy": add_energy,
-    "fct_quarantine": published.add_quarantined,
-    "fct_run_conflicts": add_runs,
-    "dim_training_runs": add_runs,
+def add_listed(found: Packed, of_table: str, column: str, rows: Rows) -> None:
+    """The deliveries of the rows' source and month."""
+    published.add_deliveries(found, of_table, rows)
+
+
+def add_held(found: Packed, of_table: str, column: str, rows: Rows) -> None:
+    """Places in quarantine."""
+    if "source_object" in published.columns_of(found, rows):
+        published.add_quarantined(found, of_table, rows)
+
+
+def add_of_build(found: Packed, of_table: str, column: str, rows: Rows) -> None:
+    """Deliveries, or what a build states of itself."""
+    published.add_operations(found, of_table, rows)
+
+
+def add_nothing(found: Packed, of_table: str, column: str, rows: Rows) -> None:
+    """What is written in the model itself, in the settings or in issued reports has no row of a delivery."""
+
+
+ENDINGS: dict[str, Callable[[Packed, str, str, Rows], None]] = {
+    "bill": add_groups,
+    "carbon": add_cells,
+    "carbon_of_version": add_cells,
+    "commitment": add_listed,
+    "constant": add_nothing,
+    "deliveries": add_listed,
+    "energy": add_energy,
+    "inputs": add_listed,
+    "issued": add_nothing,
+    "operations": add_of_build,
+    "quarantine": add_held,
+    "readings": add_listed,
+    "records": add_runs,
+    "samples": add_samples,
+    "seed": add_lookup,
+    "settings": add_nothing,
 }

@@ -19,6 +19,7 @@ from dagster_project.base.sql import literal, rows_by_name
 from dagster_project.election.winners import Elected
 from dagster_project.evidence.tracing import origins
 from dagster_project.evidence.tracing.published import GROUP
+from dagster_project.evidence.tracing.walk import divided_among
 from dagster_project.landing.records import Generation
 from dagster_project.warehouse import modelling
 from dagster_project.warehouse.home import Home
@@ -60,7 +61,7 @@ class Landed:
         for kind in built_kinds():
             show_rows(connection, self._rules, self._landing, [], kind)
         origins.create(connection)
-        connection.execute("create temp table groups as from attributions limit 0")
+        connection.execute("create temp table groups as select *, billed_cost as amount_ from attributed limit 0")
         self._compared: set[str] = set()
 
     def add(self, kind: str, of_table: str, rows: str) -> None:
@@ -116,8 +117,11 @@ class Landed:
             if deliveries := self.elected(source, month):
                 yield source, month, deliveries
 
-    def add_bill_rows(self, of_table: str) -> None:
-        """The bill rows of the groups in the temporary table `groups` (rows of fct_charge_attributions)."""
+    def add_bill_rows(self, kind: str, measure: str) -> None:
+        """The bill rows of the groups in the temporary table `groups` (parts of groups, with an amount of a measure).
+
+        A part of a group is divided among its rows in proportion to what each states as its cost, evenly where none states any.
+        """
         listed = "list(distinct delivery_content_hash order by delivery_content_hash)"
         sql = f"select source_name, usage_month, {listed} from groups group by all order by all"
         for source, month, hashes in self.connection.execute(sql).fetchall():
@@ -129,7 +133,7 @@ class Landed:
                     self._show_aws_rows(some, month)
                 else:
                     self._show_google_rows(some)
-                self._add_asked(of_table, source, month)
+                self._add_asked(kind, measure, source, month)
 
     def require(self, differences: str, what: str) -> None:
         """A query of what differs from what was published finds nothing. GateError: `what`, filled from its first row."""
@@ -150,20 +154,23 @@ class Landed:
         self.connection.execute(f"""create or replace temp table asked as
             from known semi join (from groups where {of_month}) using (charge_group_id, delivery_content_hash)""")
 
-    def _add_asked(self, of_table: str, source: str, month: date) -> None:
+    def _add_asked(self, kind: str, measure: str, source: str, month: date) -> None:
         """Check the rows that were found of the asked groups, and add them to what is reported."""
         differing = f"""select charge_group_id, {literal(source)}, asked.row_count, asked.billed_cost,
                 count(rows.object) as found, coalesce(sum(rows.billed), 0) as billed
             from asked left join rows using (charge_group_id) group by all
             having found <> asked.row_count or billed <> asked.billed_cost order by all limit 1"""
         self.require(differing, "group {} of {} was published with {} rows of {}, its delivery has {} of {}")
+        parts = f"""select groups.*, rows.object, rows.row_number, rows.billed, rows.stated as part_
+            from groups inner join rows using (charge_group_id)
+            where source_name = {literal(source)} and usage_month = date '{month}'"""
+        divided = divided_among(parts, "charge_group_id, training_run_id, reason, cost_component", "object, row_number")
         rows = f"""select source_name, object, row_number as first_row, delivery_content_hash, usage_month, training_run_id,
                 reason, attribution_rule, share_numerator || '/' || share_denominator as share, charge_group_id, billed as amount,
-                billing_currency as unit, 'of a group of ' || row_count || ': ' || billed_cost || ' billed and ' || effective_cost
-                    || ' effective' as detail
-            from rows inner join groups using (charge_group_id)
-            where source_name = {literal(source)} and usage_month = date '{month}'"""
-        self.add("bill", of_table, rows)
+                billing_currency as unit, contribution_ as contribution, {literal(measure)} as measure,
+                case when row_count > 1 then 'of a group of ' || row_count end as detail
+            from ({divided}) where contribution_ is distinct from 0"""
+        self.add(kind, "fct_charge_attributions", rows)
 
     def _grouping(self) -> tuple[str, str, str]:
         """How AWS lines become groups: the CTEs before, the columns of a group, and its unblended cost as an aggregate."""
@@ -181,7 +188,8 @@ class Landed:
         *_, total = self._grouping()
         self.connection.execute(f"""create or replace temp table rows as
             select charge_group_id, keyed.object, keyed.row_number,
-                case when line_item_type in {COVERED} and not is_pod and what <> '|rounding' then 0 else {total} end as billed
+                case when line_item_type in {COVERED} and not is_pod and what <> '|rounding' then 0 else {total} end as billed,
+                {total} as stated
             from keyed inner join asked on keyed.first_object = asked.object and keyed.first_row = asked.row_number
             group by charge_group_id, keyed.object, keyed.row_number, line_item_type, is_pod, what""")
 
@@ -234,7 +242,8 @@ class Landed:
             )
             select asked.charge_group_id, asked.object, asked.row_number,
                 case when asked.what = '|promotion' then coalesce(credits.promotion, 0)
-                    else lines.cost + coalesce(credits.price, 0) end as billed
+                    else lines.cost + coalesce(credits.price, 0) end as billed,
+                billed as stated
             from staging.stg_gcp_billing__lines as lines
             inner join asked
                 on asked.object = lines.source_object and asked.row_number = lines.row_number

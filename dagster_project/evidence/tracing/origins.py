@@ -11,7 +11,7 @@ from dagster_project.base.failures import UsageError, writing_to
 from dagster_project.base.sql import literal, rows_by_name
 
 COLUMNS = {
-    "kind": "varchar",  # bill, carbon, record, sample, seed, delivery, build
+    "kind": "varchar",  # bill, carbon, weight, record, sample, seed, delivery, input
     "of_table": "varchar",
     "source_name": "varchar",
     "object": "varchar",
@@ -26,11 +26,13 @@ COLUMNS = {
     "attribution_rule": "varchar",
     "share": "varchar",
     "charge_group_id": "varchar",
-    "amount": "decimal(38, 12)",
+    "amount": "decimal(38, 12)",  # what the row states
     "unit": "varchar",
+    "measure": "varchar",  # of which column it gives a part
+    "contribution": "decimal(38, 12)",
     "detail": "varchar",
 }
-ORDER = "kind, of_table, source_name, object, first_row, training_run_id, reason, charge_group_id, detail"
+ORDER = "kind, of_table, source_name, object, first_row, training_run_id, reason, charge_group_id, measure, detail, contribution"
 
 
 def create(connection: duckdb.DuckDBPyConnection) -> None:
@@ -41,12 +43,13 @@ def create(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def add(connection: duckdb.DuckDBPyConnection, kind: str, of_table: str, query: str) -> None:
-    """Add the rows of a query by their names; a row that is there already is not added again.
+    """Add the rows of a query by their names; a row without a contribution that is there already is not added again.
 
     A query of single rows needs `first_row` alone; of rows of an object its sha256 is found here.
     """
     connection.execute(f"create or replace temp table found as from origins limit 0; insert into found by name {query}")
-    sql = """insert into origins from (
+    sql = """insert into origins
+        with placed as (
             select found.* replace (
                 ? as kind,
                 ? as of_table,
@@ -58,15 +61,22 @@ def add(connection: duckdb.DuckDBPyConnection, kind: str, of_table: str, query: 
             left join objects
                 on found.source_name = objects.source_name and found.delivery_content_hash = objects.delivery_content_hash
                 and found.object = objects.object and found.first_row is not null
-            except from origins
-        )"""
+        )
+        from placed where contribution is not null
+        union all
+        from (from placed where contribution is null except from origins)"""
     connection.execute(sql, [kind, of_table])
 
 
 def summary(connection: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
-    """Rows and objects by kind and table."""
-    sql = """select kind, of_table, cast(sum(row_count) as bigint) as rows, count(distinct (source_name, object)) as objects
-        from (select distinct kind, of_table, source_name, object, first_row, row_count from origins) group by all order by all"""
+    """Rows and objects by kind and table, and what they contribute together."""
+    sql = """with places as (
+            select kind, of_table, measure, source_name, object, first_row, row_count, sum(contribution) as contribution
+            from origins group by all
+        )
+        select kind, of_table, measure, cast(sum(row_count) as bigint) as rows, count(distinct (source_name, object)) as objects,
+            sum(contribution) as contribution
+        from places group by all order by all"""
     return rows_by_name(connection.execute(sql))
 
 

@@ -9,13 +9,28 @@ from typing import Protocol
 
 import duckdb
 
-from dagster_project.base.sql import CELL
-
 Rows = str  # a query that gives the rows, over `published.marts`
 DELIVERY = """source_name, partition as object, content_hash as delivery_content_hash, rows as row_count,
     'published ' || published_at as detail"""
 GROUP = r"^[0-9a-f]{12}\|(.*)\|([0-9]+)(\|promotion|\|rounding)?$"  # charge_group_id: cell, object, first row
-OF_CELLS = ("training_run_id", "attribution_rule", "reason")  # whose part of a cell a group of the bill is
+SEEDS = {  # of a dimension that is a seed: its file, and the columns by which a row of it is found
+    "dim_prices": ("prices", ("price_id",)),
+    "dim_regions": ("regions", ("provider_name", "region_id")),
+    "dim_emission_factors": ("emission_factors", ("factor_id",)),
+    "dim_accelerators": ("accelerator_types", ("accelerator_type",)),
+    "dim_meters": ("meters", ("source_kind", "meter")),
+    "dim_pue": ("pue", ("provider_name", "region_id", "data_year")),
+    "dim_vendor_claims": ("vendor_claims", ("claim_id",)),
+    "dim_article_figures": ("article_figures", ("figure_id",)),
+    "dim_t_quantiles": ("t_quantiles", ("degrees_of_freedom",)),
+    "dim_f_quantiles": ("f_quantiles", ("numerator_df", "denominator_df")),
+    "dim_standard_normals": ("standard_normals", ("draw",)),
+    "dim_comparison_plan_power": ("comparison_plan_power", ("effect_over_spread", "power")),
+    "dim_datapoints": ("dim_datapoints", ("framework", "datapoint_id")),
+    "dim_power_terms": ("accelerator_power", ("accelerator_type",)),
+    "factors": ("emission_factors", ("factor_id",)),
+    "dim_accelerator_sources": ("accelerator_sources", ("accelerator_source_id",)),
+}
 
 
 class Origins(Protocol):
@@ -32,18 +47,11 @@ def columns_of(found: Origins, rows: Rows) -> list[str]:
     return [name for name, *_ in found.connection.execute(f"describe select * from {rows}").fetchall()]
 
 
-def take_groups(found: Origins, rows: Rows) -> None:
-    """Table `groups`: those of the bill that were attributed to these cells of a run, or of a residual with a reason."""
-    own = ("training_run_id", "attribution_rule") if "training_run_id" in columns_of(found, rows) else ("reason",)
-    found.connection.execute(f"""create or replace temp table groups as
-        select attributions.* from attributions
-        semi join (select *, {CELL} as cell from {rows}) as cells
-            on attributions.source_name = cells.source_name and attributions.usage_month = cells.usage_month
-            and substr(attributions.charge_group_id, 1, 12) = cells.cell
-            and attributions.billing_currency = cells.billing_currency
-            and attributions.cost_component = cells.cost_component
-            and {" and ".join(f"coalesce(attributions.{name}, '') = coalesce(cells.{name}, '')" for name in own)}
-        where {" and ".join(f"coalesce({name}, '') = ''" for name in OF_CELLS if name not in own)}""")
+def lookup_condition(table: str, rows: Rows) -> tuple[str, str]:
+    """The seed of a dimension, and which of its rows (all text) state some rows."""
+    seed, names = SEEDS.get(table, (table, ()))
+    key = ", ".join(f"cast({name} as varchar)" for name in names)
+    return seed, f"({', '.join(names)}) in (select ({key}) from {rows})" if names else "true"
 
 
 def seeds_of_energy(rows: Rows) -> dict[str, str]:

@@ -76,7 +76,12 @@ select
     case when whole_w > 0 then cast(whole_w as string) else '1' end as share_denominator,
     billing_currency,
     cast(part_billed_cost as decimal(38, 12)) as billed_cost,
-    cast(part_effective_cost as decimal(38, 12)) as effective_cost
+    cast(part_effective_cost as decimal(38, 12)) as effective_cost,
+    case when part_run_id is null then accelerator_type else '' end as accelerator_type,
+    cast(part_list_cost as decimal(38, 12)) as list_cost,
+    cast(part_on_demand_list_cost as decimal(38, 12)) as on_demand_list_cost,
+    cast(part_contracted_cost as decimal(38, 12)) as contracted_cost,
+    cast(part_weight as decimal(38, 12)) as carbon_weight
 from parts
 
 union all
@@ -95,5 +100,10 @@ select
     '1' as share_denominator,
     billing_currency,
     cast(unblended_cost as decimal(38, 12)) as billed_cost,
-    cast(0 as decimal(38, 12)) as effective_cost
+    cast(0 as decimal(38, 12)) as effective_cost,
+    '' as accelerator_type,
+    cast(0 as decimal(38, 12)) as list_cost,
+    cast(null as decimal(38, 12)) as on_demand_list_cost,
+    cast(null as decimal(38, 12)) as contracted_cost,
+    cast(0 as decimal(38, 12)) as carbon_weight
 from roundings

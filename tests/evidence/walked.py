@@ -1,0 +1,127 @@
+"""Every number of a publication, walked by its class: sums of contributions, and rows that have no business there."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from decimal import Decimal
+from pathlib import Path
+
+import duckdb
+
+from dagster_project.base.failures import TrainledgerError
+from dagster_project.base.sql import literal, quoted
+from dagster_project.evidence.tracing.endings import ENDINGS
+from dagster_project.evidence.tracing.landed import Landed
+from dagster_project.evidence.tracing.rules import Traced, traced
+from dagster_project.evidence.tracing.walk import ATTRIBUTIONS, MONEY, WEIGHT, Walk, columns_of, relation, show_attributed
+from dagster_project.settings import load_settings
+from dagster_project.warehouse.home import Home
+
+ENDED = {"fct_charge_attributions": "bill", "fct_run_cell_emissions": "carbon", "fct_residual_emissions": "carbon"}
+DRAWN = 25  # numbers that are walked all the way down
+
+
+@contextmanager
+def opened(home: Path, config: Path) -> Iterator[tuple[Home, duckdb.DuckDBPyConnection]]:
+    """A publication whose pages are tables, so that each is worked out once."""
+    site = home / "published"
+    with duckdb.connect() as connection:
+        connection.execute("set TimeZone = 'UTC'; attach ':memory:' as published")
+        connection.execute(f"attach {literal(str(site / 'trainledger.duckdb'))} as asked (read_only)")
+        for schema in ("marts", "ops", "pages"):
+            connection.execute(f"create schema published.{schema}")
+            named = "select table_name from information_schema.tables where table_catalog = 'asked' and table_schema = ?"
+            for (table,) in connection.execute(named, [schema]).fetchall():
+                if schema != "pages" or table in traced():
+                    place = f"{schema}.{quoted(table)}"
+                    connection.execute(f"create table published.{place} as from asked.{place}")
+        files = literal(f"{site}/parquet/{ATTRIBUTIONS}/*.parquet")
+        connection.execute(f"create temp view attributions as from read_parquet({files}, hive_partitioning = false)")
+        show_attributed(connection, "attributions")
+        yield Home.of(load_settings(config)), connection
+
+
+class OneStep(Walk):
+    """A walk that ends behind its first step: where each step holds of all rows, so does every walk."""
+
+    def follow(self, name: str, column: str, rows: str, depth: int = 0) -> None:
+        if depth == 0:
+            super().follow(name, column, rows)
+
+
+def faults(home: Path, config: Path, seed: int = 1) -> list[str]:
+    """What does not hold: of the first step of every number of every row, of drawn walks down, of endings in landed rows."""
+    found = []
+    with opened(home, config) as (of_home, connection):
+        landed, columns = Landed(connection, of_home), columns_of(connection)
+        numbers = [(table, column) for table in traced().values() if table.name in columns for column in table.numbers]
+        for table, column in numbers:
+            found += _faults_of(connection, columns, table, column, OneStep)
+        for table, column in random.Random(seed).sample(numbers, DRAWN):
+            found += _faults_of(connection, columns, table, column, Walk)
+        for name, ending in ENDED.items():
+            for column in traced()[name].numbers:
+                if any(rule.kind == "landed" for rule in traced()[name].of(column)):
+                    found += _faults_of_ending(landed, name, column, ending)
+    return found
+
+
+def _faults_of(
+    connection: duckdb.DuckDBPyConnection, columns: dict[str, set[str]], table: Traced, column: str, kind: type[Walk]
+) -> Iterator[str]:
+    """Walk all rows of a column: what divides an amount must have been given all of it."""
+    ended: list[Decimal] = []
+
+    def end(ending: str, name: str, of_column: str, rows: str) -> None:
+        (amount,) = connection.execute(f"select sum(amount_) from {rows}").fetchone() or (None,)
+        if name != ATTRIBUTIONS or of_column != WEIGHT:
+            ended.append(amount or Decimal(0))
+
+    connection.execute("begin")
+    try:
+        walk = kind(connection, end, columns)
+        walk.follow(table.name, column, walk.rows_of(table.name, "true", column))
+        (asked,) = connection.execute(
+            f"select sum(cast({quoted(column)} as {MONEY})) from {relation(table.name)}"
+        ).fetchone() or (0,)
+        kinds = {step.kind for step in walk.steps}
+        is_whole = kind is Walk and kinds <= {"sum", "share", "landed", "lookup", "input"} and kinds & {"sum", "share"}
+        per = max((term.per for rule in table.of(column) for term in rule.terms), default=1)
+        if is_whole and sum(ended) != (asked or 0) * per:
+            yield f"{table.name}.{column}: {asked} ends in rows that contribute {sum(ended)}"
+    except TrainledgerError as error:
+        yield f"{table.name}.{column}: {error}"
+    finally:
+        connection.execute("rollback")
+
+
+def _faults_of_ending(landed: Landed, name: str, column: str, ending: str) -> Iterator[str]:
+    """All rows of a table, divided among landed rows: their sum, and that each is of a delivery and a version that count."""
+    connection = landed.connection
+    connection.execute("delete from origins")
+    rows = f"select *, cast({quoted(column)} as {MONEY}) as amount_ from {relation(name)} where {quoted(column)} <> 0"
+    connection.execute(f"create or replace temp table drawn as {rows}")
+    try:
+        ENDINGS[ending](landed, name, column, "drawn")
+    except TrainledgerError as error:
+        yield f"{name}.{column}: {error}"
+        return
+    asked, found = connection.execute(
+        "select (select coalesce(sum(amount_), 0) from drawn), (select coalesce(sum(contribution), 0) from origins)"
+    ).fetchone() or (0, 0)
+    if asked != found:
+        yield f"{name}.{column}: landed rows contribute {found} of {asked}"
+    stray = connection.execute("""select source_name, object, first_row from origins
+        anti join (from published.ops.dim_deliveries where is_elected) as counted
+            on origins.source_name = counted.source_name and origins.delivery_content_hash = counted.content_hash
+        limit 1""").fetchone()
+    if stray:
+        yield f"{name}.{column}: {stray} is of a delivery that does not count"
+    versions = connection.execute("""select distinct source_name, usage_month, regexp_extract(detail, 'model version (.*)$', 1)
+        from origins where kind = 'carbon'
+        except select source_name, usage_month, provider_model_version from published.marts.fct_run_cell_emissions
+        except select source_name, usage_month, provider_model_version from published.marts.fct_residual_emissions""").fetchall()
+    if versions:
+        yield f"{name}.{column}: {versions[0]} is a model version that was superseded"
