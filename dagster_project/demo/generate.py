@@ -31,7 +31,7 @@ organisation: {{name: "{NAME}", reporting_currency: USD}}
 home: ./trainledger-home
 run_tag_keys: [{TAG_KEY}]
 carbon_weights: list_cost
-scope3_electricity: {{method: location, reason: "the market-based figure rests on contracts of suppliers that we have not reviewed"}}
+scope3_electricity: {{method: location, reason: "contracts behind the market-based figure are not reviewed"}}
 fiscal_year_start: {FIRST_MONTH}
 reporting: {{prepared_by: "Paula Preparer (invented)", approved_by: ["Anton Approver (invented)"], base_year: 2026}}
 sources:
@@ -81,7 +81,7 @@ times are the providers' delivery times.
 | exports/neuron-power, gpu, rack | what a Neuron driver, nvidia-smi and a rack's meter read beside one run each, every minute |
 | exports/runs | run records of both clouds; in runs/goodput what Google's recorder wrote of four TPU runs, one restarted |
 | exports/plans | plans of comparisons, written before their first pair; in exports/runs/language one file of a recorder |
-| exports/plans/inventory-2026.csv | what the inventory of the fiscal year to August 2026 has beside the cloud: own scopes, revenue, employees |
+| exports/plans/inventory-2026.csv | own scopes, revenue and employees of the fiscal year to August 2026 |
 | late/payer-a-carbon | June in the new model version: the demo lets it arrive after the report of the second quarter was issued |
 | late/runs | a run record as its team corrects it after that: `trainledger demo --late` lets it arrive |
 | truth.json | what really happened, line by line |

@@ -15,7 +15,7 @@ from reports.model import Figure, Section, Sentence, Table
 from reports.page import layout, records, templating, words
 from reports.page.names import visible
 from reports.page.numbers import EN_DASH, amount, grouped, interval, is_share, scaled, share, significant
-from reports.quarter import Quarter, Window, short_month_name
+from reports.quarter import FiscalYear, Quarter, Window, short_month_name
 
 
 @dataclass(frozen=True)
@@ -47,14 +47,25 @@ def _value_lines(figure: Figure, value: Decimal) -> list[str]:
     return lines
 
 
-def _change_lines(figure: Figure) -> list[str]:
+def _stem(figure: Figure) -> str:
+    """What both answers of a pair are called: location-based and market-based are one mass by two methods."""
+    return re.sub("_(location|market)_based", "", figure.id)
+
+
+def _greatest(figure: Figure, figures: list[Figure]) -> Decimal | None:
+    """The greatest value of the pair that a figure is of: both are shown in its unit."""
+    values = [abs(one.value) for one in figures if _stem(one) == _stem(figure) and one.value is not None]
+    return max(values, default=None)
+
+
+def _change_lines(figure: Figure, greatest: Decimal | None) -> list[str]:
     """The last quarter and the change, or the reason why none is shown."""
     lines = []
     if figure.prior is not None:
         if figure.prior_low is not None and figure.prior_high is not None:
             lines.append(f"{figure.prior_quarter}: {interval(figure.prior, figure.prior_low, figure.prior_high, figure.unit)}")
         else:
-            lines.append(f"{figure.prior_quarter}: {amount(figure.prior, figure.unit)}")
+            lines.append(f"{figure.prior_quarter}: {amount(figure.prior, figure.unit, greatest)}")
     if figure.change is not None and is_share(figure.unit):
         lines.append(f"{_signed(figure.change * 100)} percentage points")
     elif figure.change_ratio is not None:
@@ -76,9 +87,12 @@ def _signed(value: Decimal) -> str:
     return f"{'+' if value > 0 else ''}{grouped(value, 1)}"
 
 
-def tile(figure: Figure) -> Tile:
-    """The figure, what is around it, the last quarter, and its change or the reason why none is shown."""
-    lines = []
+def tile(figure: Figure, beside: list[Figure] | None = None) -> Tile:
+    """The figure, what is around it, the last quarter, and its change or the reason why none is shown.
+
+    `beside` are the figures of the page: the two of a pair have one unit.
+    """
+    lines, greatest = [], _greatest(figure, beside or [figure])
     if figure.value is None:
         number, unit = EN_DASH, ""
         lines.append(f"Not shown: {figure.absent}.")
@@ -87,10 +101,10 @@ def tile(figure: Figure) -> Tile:
     elif is_share(figure.unit):
         number, unit = grouped(figure.value * 100, 1), "%"
     else:
-        scale, unit = scaled(figure.value, figure.unit)
+        scale, unit = scaled(figure.value if greatest is None else greatest, figure.unit)
         number = significant(figure.value / scale)
     lines += _value_lines(figure, figure.value) if figure.value is not None else []
-    return Tile(figure.id, figure.label, number, unit, (*lines, *_change_lines(figure)))
+    return Tile(figure.id, figure.label, number, unit, (*lines, *_change_lines(figure, greatest)))
 
 
 def _sentence(sentence: Sentence) -> list[tuple[str, str]]:
@@ -136,7 +150,7 @@ def page(record: dict[str, object], quarter: Quarter, figures: list[Figure], vin
         record=record,
         sub_r=Markup("<sub>r</sub>"),
         months=" to ".join(short_month_name(month) for month in (quarter.months[0], quarter.months[-1])),
-        tiles=[tile(figure) for figure in figures if figure.is_on_first_page],
+        tiles=[tile(figure, figures) for figure in figures if figure.is_on_first_page],
         figures=figures,
         vintage=None if vintage.absent else layout.page_table(vintage),
         pages=pages,
@@ -148,10 +162,42 @@ def page(record: dict[str, object], quarter: Quarter, figures: list[Figure], vin
 
 def comparison(record: dict[str, object], window: Window, sections: list[Section]) -> str:
     """A comparison as one HTML file that loads nothing: the look and the tables of the quarterly report, around two dates."""
+    return _of_tables(
+        record,
+        sections,
+        title=f"Trainium and TPU compared, {window.words}",
+        kicker="Training runs: Trainium and TPU compared",
+        span=f"Runs that ended from {window.words}, days in UTC (to {window.end}, which is not in it)",
+        words=window.words,
+        command=f"trainledger report compare --from {window.start} --to {window.end}",
+        data="comparison.json",
+    )
+
+
+def yearly(record: dict[str, object], year: FiscalYear, sections: list[Section]) -> str:
+    """The lists of a fiscal year as one HTML file that loads nothing."""
+    return _of_tables(
+        record,
+        sections,
+        title=f"disclosures of {year.words}",
+        kicker="Disclosures of a fiscal year",
+        span=f"{year.words.capitalize()}, months in UTC ({record['status']})",
+        words=year.words,
+        command=f"trainledger report yearly --year {year.name}",
+        data="yearly.json",
+    )
+
+
+def _of_tables(record: dict[str, object], sections: list[Section], **named: str) -> str:
     pages = [
-        {"section": section, "number": n, "tables": [layout.page_table(table) for table in section.tables]}
+        {
+            "section": section,
+            "lead": _with_code(section.lead),
+            "number": n,
+            "tables": [layout.page_table(table) for table in section.tables],
+        }
         for n, section in enumerate(sections, 1)
     ]
     digests = _digests([table for section in sections for table in section.tables])
     template = templating.environment().get_template("comparison.html")
-    return template.render(record=record, window=window, pages=pages, digests=digests)
+    return template.render(record=record, pages=pages, digests=digests, **named)

@@ -59,11 +59,11 @@ def is_share(unit: str) -> bool:
     return unit == "1" or ("/" in unit and len(set(unit.split("/"))) == 1)
 
 
-def amount(value: Decimal, unit: str) -> str:
-    """Three figures for the eye with their unit: 56.1 MWh, 242 000 USD, 98.7 %."""
+def amount(value: Decimal, unit: str, greatest: Decimal | None = None) -> str:
+    """Three figures for the eye with their unit: 56.1 MWh, 242 000 USD, 98.7 %. A pair has one unit, that of its `greatest`."""
     if is_share(unit):
         return share(value)
-    scale, shown = scaled(value, unit)
+    scale, shown = scaled(value if greatest is None else greatest, unit)
     return f"{significant(value / scale)} {shown}"
 
 

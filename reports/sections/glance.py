@@ -22,6 +22,7 @@ def section(publication: Publication, quarter: Quarter, figures: list[Figure]) -
         coverage=tables.get(COVERAGE[0]),
         lost=answer(publication, quarter, "lost_work_by_cause"),
         uncarried=answer(publication, quarter, RESIDUAL_SHARES),
+        contributions=answer(publication, quarter, "datapoints"),
     )
     if decided := answered(publication, quarter, VERDICTS).get(VERDICTS):
         found += verdict_sentences(decided)

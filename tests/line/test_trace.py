@@ -57,6 +57,8 @@ BEHIND = {
     "dim_t_quantiles": {"seed"},
     "dim_comparison_plan_power": {"seed"},
     "dim_datapoints": {"seed"},
+    "dim_own_inventory": {"record"},
+    "dim_disclosure_settings": {"delivery"},
     "fct_lost_work": {"bill", "record"},
     "rpt_coverage": {"bill"},  # by its statement
     "run_month_summary": {"bill", "carbon", "sample"},  # a view

@@ -12,6 +12,7 @@ from dagster_project.evidence.tracing.landed import Landed, facts_of
 from dagster_project.evidence.tracing.published import (
     Rows,
     add_deliveries,
+    add_inputs,
     add_quarantined,
     columns_of,
     seeds_of_energy,
@@ -195,4 +196,5 @@ WAYS = {  # from rows of a table to what is landed
     "fct_run_conflicts": add_runs,
     "fct_quarantine": add_quarantined,
     "dim_training_runs": add_runs,
+    "dim_own_inventory": add_inputs,
 }

@@ -129,4 +129,5 @@ WAYS = {
     "fct_quarantine": published.add_quarantined,
     "fct_run_conflicts": add_runs,
     "dim_training_runs": add_runs,
+    "dim_own_inventory": published.add_inputs,
 }

@@ -64,6 +64,13 @@ def add_quarantined(found: Origins, of_table: str, rows: Rows) -> None:
     found.add("record", of_table, held)
 
 
+def add_inputs(found: Origins, of_table: str, rows: Rows) -> None:
+    """The rows of files in which the organisation states figures of its own."""
+    stated = f"""select source_name, source_object as object, row_number as first_row, 1 as row_count,
+            concat_ws(' ', figure, 'of', fiscal_year, value, unit, source, source_date) as detail from {rows}"""
+    found.add("record", of_table, stated)
+
+
 def add_operations(found: Origins, of_table: str, rows: Rows) -> None:
     """Rows of schema ops: deliveries, or what a build states of itself."""
     if of_table == "dim_deliveries":

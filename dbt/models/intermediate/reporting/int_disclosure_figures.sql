@@ -1,4 +1,4 @@
-{#- Each figure that a datapoint may take, of a quarter or a fiscal year, in the unit of the datapoint; or the reason why it is not known. -#}
+{#- Each figure that a datapoint may take, of a quarter or a fiscal year, or the reason why it is not known. -#}
 {%- set filed_ways = {'location': 'location_based', 'market': 'market_based'} %}
 {%- set masses = ['total_location_based', 'total_market_based', 'scope_1', 'scope_2_location_based', 'scope_2_market_based'] %}
 {%- set upstream = {
@@ -40,9 +40,12 @@ months_of_quarters as (
 fiscal_years as (
     select distinct
         cast(
-            year(usage_month) + case when first_month > 1 and month(usage_month) >= first_month then 1 else 0 end as int
+            year(months_of_quarters.usage_month) + case
+                when settings.first_month > 1 and month(months_of_quarters.usage_month) >= settings.first_month then 1
+                else 0
+            end as int
         ) as fiscal_year,
-        first_month
+        settings.first_month
     from months_of_quarters
     cross join settings
 ),
@@ -273,7 +276,9 @@ known as (
                 || cast(energies.month_count as string) || ' run-months have no energy figure'
         end as energy_gap,
         {%- for way in filed_ways.values() %}
-        {{ exact_sum([thousandth('cloud_masses.total_' ~ way), 'coalesce(stated.own_cloud_' ~ way ~ ', 0)'], 12) }} as total_{{ way }},
+        {{ exact_sum(
+            [thousandth('cloud_masses.total_' ~ way), 'coalesce(stated.own_cloud_' ~ way ~ ', 0)'], 12
+        ) }} as total_{{ way }},
         {%- endfor %}
         {%- for mass in masses[2:] + upstream.keys() | list + runs %}
         {{ thousandth('cloud_masses.' ~ mass) }} as {{ mass }},
@@ -316,6 +321,23 @@ totals as (
     from whole
 ),
 
+-- in whole units, cut: tonnes at twelve decimals over money and people at nine; of money a million
+intensities as (
+    select
+        *
+        {%- for way in filed_ways.values() %}
+        {%- for per, factor in [('revenue', '1000000000000000'), ('headcount', '1000000000')] %},
+        case
+            when own_{{ per }} > 0 then {{ from_units(int_div(
+                'cast(' ~ to_units('inventory_' ~ way, 12) ~ ' * cast(' ~ factor ~ ' as decimal(16, 0)) as decimal(38, 0))',
+                to_units('own_' ~ per, 9)
+            ), 12) }}
+        end as {{ per }}_intensity_{{ way }}
+        {%- endfor %}
+        {%- endfor %}
+    from totals
+),
+
 {#- of each measure: its value, what the organisation must state for it, the gap that makes it unknown, and why else it may be -#}
 {%- set measures = [] %}
 {%- set no_value = "'the provider left values out'" %}
@@ -323,12 +345,11 @@ totals as (
     {%- do measures.append(('cloud_total_' ~ way, 'total_' ~ way, [], 'carbon_gap', no_value)) %}
     {%- do measures.append(('cloud_scope_2_' ~ way, 'scope_2_' ~ way, [], 'carbon_gap', no_value)) %}
     {%- do measures.append(('runs_total_' ~ way, 'runs_total_' ~ way, [], 'carbon_gap', no_value)) %}
-    {%- do measures.append(('inventory_total_' ~ way, 'inventory_' ~ way, ['own_scope_1', 'own_scope_2_' ~ way] + categories, 'carbon_gap', no_value)) %}
-    {%- for per, factor in [('revenue', '1000000000000000'), ('headcount', '1000000000')] %}
-        {%- set units = 'cast(' ~ to_units('inventory_' ~ way, 12) ~ ' * cast(' ~ factor ~ ' as decimal(16, 0)) as decimal(38, 0))' %}
-        {%- set ratio = 'case when own_' ~ per ~ ' > 0 then ' ~ from_units(int_div(units, to_units('own_' ~ per, 9)), 12) ~ ' end' %}
+    {%- set of_inventory = ['own_scope_1', 'own_scope_2_' ~ way] + categories %}
+    {%- do measures.append(('inventory_total_' ~ way, 'inventory_' ~ way, of_inventory, 'carbon_gap', no_value)) %}
+    {%- for per in ['revenue', 'headcount'] %}
         {%- do measures.append((
-            per ~ '_intensity_' ~ way, ratio, ['own_scope_1', 'own_scope_2_' ~ way] + categories + ['own_' ~ per], 'carbon_gap',
+            per ~ '_intensity_' ~ way, per ~ '_intensity_' ~ way, of_inventory + ['own_' ~ per], 'carbon_gap',
             "'the organisation states 0 of it'",
         )) %}
     {%- endfor %}
@@ -348,6 +369,11 @@ totals as (
     {%- do measures.append((figure, 'cast(' ~ figure ~ ' as decimal(38, 12))', [figure], 'null', no_value)) %}
 {%- endfor %}
 
+taken as (
+    select distinct measure from {{ ref('dim_datapoints') }}
+    where measure is not null
+),
+
 figures as (
     {%- for measure, value, needed, gap, otherwise in measures %}
     select
@@ -356,12 +382,14 @@ figures as (
         cast({{ value }} as decimal(38, 12)) as value,
         cast({{ gap }} as string) as gap,
         {%- if needed %}
-        {% for figure in needed %}case when {{ figure }} is null then ', {{ figure }}' else '' end{{ ' || ' if not loop.last }}{% endfor %}
+        {%- for figure in needed %}
+        {{ '|| ' if not loop.first }}case when {{ figure }} is null then ', {{ figure }}' else '' end
+        {%- endfor %}
         {%- else %}
         ''
         {%- endif %} as lacking,
         cast({{ otherwise }} as string) as otherwise
-    from totals
+    from intensities
     {%- if needed %}
     where grain = 'year'
     {%- endif %}
@@ -373,20 +401,20 @@ figures as (
 )
 
 select
-    period,
-    grain,
-    measure,
+    figures.period,
+    figures.grain,
+    figures.measure,
     -- an intensity names the currency of its revenue
-    revenue_currency,
-    case when gap is null and lacking = '' then value end as value,
+    figures.revenue_currency,
+    case when figures.gap is null and figures.lacking = '' then figures.value end as value,
     case
-        when gap is not null and lacking <> ''
-            then gap || '; user_inputs of fiscal year ' || period || ' lack ' || substr(lacking, 3)
-        when gap is not null then gap
-        when lacking <> '' then 'user_inputs of fiscal year ' || period || ' lack ' || substr(lacking, 3)
-        when value is null then otherwise
+        when figures.gap is not null and figures.lacking <> ''
+            then figures.gap || '; user_inputs of fiscal year ' || figures.period || ' lack ' || substr(figures.lacking, 3)
+        when figures.gap is not null then figures.gap
+        when figures.lacking <> '' then 'user_inputs of fiscal year ' || figures.period || ' lack ' || substr(figures.lacking, 3)
+        when figures.value is null then figures.otherwise
     end as lack,
-    measure = 'cloud_total_' || scope3_electricity || '_based' as is_filed,
-    case when gap_count > 0 then 'draft' else 'preliminary' end as report_status
+    figures.measure = 'cloud_total_' || figures.scope3_electricity || '_based' as is_filed,
+    case when figures.gap_count > 0 then 'draft' else 'preliminary' end as report_status
 from figures
-inner join (select distinct measure from {{ ref('dim_datapoints') }} where measure is not null) as taken using (measure)
+inner join taken on figures.measure = taken.measure

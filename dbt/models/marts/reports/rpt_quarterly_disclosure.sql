@@ -1,2 +1,7 @@
 -- no framework asks for a quarter: what the ledger contributes to the year's lists
-{{ disclosed('quarter', 'quarter', "(select * from " ~ ref('dim_datapoints') ~ " where framework = 'contribution')", ref('int_disclosure_figures')) }}
+with contributions as (
+    select * from {{ ref('dim_datapoints') }}
+    where framework = 'contribution'
+)
+
+{{ disclosed('quarter', 'quarter', 'contributions', ref('int_disclosure_figures')) }}

@@ -9,7 +9,9 @@ with in_force as (
 ),
 
 years as (
-    select distinct period, report_status from {{ ref('int_disclosure_figures') }} where grain = 'year'
+    select distinct period, report_status
+    from {{ ref('int_disclosure_figures') }}
+    where grain = 'year'
 ),
 
 taken as (
