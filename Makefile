@@ -19,10 +19,11 @@ ui: .venv/installed-run
 	@test -f $(CONFIG) || $(BIN)/trainledger demo --dir $(DEMO)
 	$(UI_NOW) $(BIN)/trainledger ui --config $(CONFIG)
 
-# the packages, each by way of its source distribution
+# the packages, each by way of its source distribution; that of trainledger carries its SQL as dbt lays it out
 WHEELS ?= dist/wheels
-wheels: .venv/bin/uv
+wheels: .venv/installed-run
 	rm -rf $(WHEELS)
+	$(BIN)/python -m dagster_project.warehouse.lay_out dbt/target/shipped
 	for folder in . recorder verify; do $(BIN)/uv build -q --no-build-isolation --python $(BIN)/python --out-dir $(WHEELS) $$folder || exit 1; done
 	rm -f $(WHEELS)/*.tar.gz $(WHEELS)/.gitignore
 
@@ -112,11 +113,13 @@ system-packages:
 .venv/installed-run: .venv/bin/uv requirements/run.lock pyproject.toml
 	@test -f .venv/installed-test || $(BIN)/uv pip install -q --compile-bytecode --python $(BIN)/python --require-hashes -r requirements/run.lock
 	$(BIN)/uv pip install -q --python $(BIN)/python --no-deps --no-build-isolation -e .
+	$(BIN)/python -m dagster_project.warehouse.lay_out
 	touch $@
 
 .venv/installed-test: .venv/bin/uv requirements/test.lock pyproject.toml
 	$(BIN)/uv pip install -q --compile-bytecode --python $(BIN)/python --require-hashes -r requirements/test.lock
 	$(BIN)/uv pip install -q --python $(BIN)/python --no-deps --no-build-isolation -e .
+	$(BIN)/python -m dagster_project.warehouse.lay_out
 	touch $@
 
 # servers that only tests ask, with pins that must not bind ours

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -12,14 +13,15 @@ from benchmarks.homes import ROOT, Bench, Home, Product, cpu, peak
 from benchmarks.inputs import neuron
 from benchmarks.inputs.fleet import draw_fleet, write_records
 from benchmarks.measures import Family, Reading, Spec
-from benchmarks.process import Run
+from benchmarks.process import Run, run
 
 DELIVERIES = 20_000
 MONTH = datetime(2026, 4, 1, tzinfo=UTC)
 
 SPECS = (
     Spec("one_small_delivery", "refresh with one new run record, tiny home, process start to exit", "CPU s", 5),
-    Spec("first_refresh", "first refresh of a tiny home by a product that has not laid out its dbt project yet", "CPU s", 20),
+    Spec("lay_out", "laying the dbt project out: once for a version, by whoever installs a checkout or makes a wheel", "CPU s"),
+    Spec("first_refresh", "first refresh of a tiny home by an installed product", "CPU s", 20),
     Spec("one_changed_model", "refresh by a version with one other mart, laid out anew / its full build", "CPU s"),
     Spec("nothing_new", "refresh that finds nothing new, tiny home; nothing is written", "CPU s", 1),
     Spec(
@@ -52,13 +54,15 @@ def read_refreshes(bench: Bench) -> Iterator[tuple[str, Reading]]:
 
 
 def _new_versions(bench: Bench) -> Iterator[tuple[str, Reading]]:
-    """A copy of the product has nothing laid out, and neither has a version of it in which one mart's text is another."""
+    """A copy of the product, laid out as its installation does it, and a version with another text of one mart, which is not."""
     product, source = bench.work / "product", bench.product.tree or ROOT
     shutil.rmtree(product, ignore_errors=True)
     for folder in ("connectors", "dagster_project", "dbt", "reports"):
         shutil.copytree(source / folder, product / folder, ignore=shutil.ignore_patterns("target", "logs"))
     shutil.copy(source / "pyproject.toml", product)
     home = replace(bench.bill("first", 0), product=Product(product))
+    laid_out = run([sys.executable, "-m", "dagster_project.warehouse.lay_out"], product, home.product.environment)
+    yield "lay_out", Reading(laid_out.cpu_s, None, laid_out.peak_mb, _beside([laid_out]))
     first = home.refresh()
     yield "first_refresh", Reading(first.cpu_s, None, first.peak_mb, _beside([first]))
     [mart] = (product / "dbt/models/marts").rglob("fct_training_run_costs.sql")

@@ -4,6 +4,7 @@ A refresh is written while it goes on, each event with the time at which it happ
 cannot take fails no refresh: one line states why the UI does not show it.
 """
 
+import logging
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -128,9 +129,16 @@ def opened_instance(home: Path) -> Iterator[dg.DagsterInstance]:
     with modes.owner_alone():
         prepare_instance(home)
         read_migrations_once()
-        sys.modules.setdefault("structlog", Later("structlog"))  # its daemon's, which Dagster's storage imports and never starts
+        sys.modules.setdefault("structlog", _logging_of_the_daemon())
         with dg.DagsterInstance.get() as instance:
             yield instance
+
+
+def _logging_of_the_daemon() -> Later:
+    """Of structlog one logger is wanted: Dagster's storage imports it by way of the daemon, which does not run here."""
+    structlog = Later("structlog")
+    vars(structlog)["get_logger"] = logging.getLogger
+    return structlog
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from typing import Any
 import msgspec
 
 from dagster_project.base import durable
-from dagster_project.base.dbt_project import project_folder, project_hash, shared_target
+from dagster_project.base.dbt_project import PACKAGED, files_hash, project_folder, project_hash, shared_target
 from dagster_project.base.failures import MachineError, TrainledgerError
 from dagster_project.base.kinds import built_kinds
 from dagster_project.landing.deriving.measures import ROW_COUNT
@@ -32,9 +32,10 @@ from dagster_project.settings import MEMORY_LIMIT
 from dagster_project.warehouse.dbt_process import LAY_OUT
 from dagster_project.warehouse.raw_tables import TABLES, fill
 
-MANIFEST = "manifest.json"
+MANIFEST = "manifest.json"  # of dbt's: nodes and sources, without the time at which they were parsed
 PARSE_STATE = "partial_parse.msgpack"  # dbt's own memory of a parsed project: with it dbt does not parse again
 COMPILED = "compiled.json"
+SHIPPED = PACKAGED / "target" / "shipped"  # in a wheel: what was laid out when it was made
 # unit tests check the rules of calculation on invented rows: they belong to `make test`, not to every build
 BUILD_ARGUMENTS = ("build", "--exclude-resource-type", "unit_test")
 
@@ -54,6 +55,7 @@ def environment(build_file: Path, target: Path, memory_limit: str = MEMORY_LIMIT
         "DBT_LOG_PATH": str(target / "logs"),
         "DBT_SEND_ANONYMOUS_USAGE_STATS": "false",
         "DO_NOT_TRACK": "1",
+        "PYTHONHASHSEED": "0",  # what a model reads is listed in the order of a set: one project is laid out in the same bytes
     }
 
 
@@ -107,7 +109,7 @@ def _last_lines(done: subprocess.CompletedProcess[str]) -> str:
 def laid_out_folder(home: Path) -> Path:
     """Where the project as it is now lies once it is laid out."""
     shelf = shared_target() or home / "cache"
-    made_of = f"{project_hash()}{_versions()}{_measures()}"
+    made_of = f"{project_hash()}{_versions()}{_connectors_hash()}"
     return shelf / f"laid-out-{hashlib.sha256(made_of.encode()).hexdigest()[:16]}"
 
 
@@ -120,7 +122,8 @@ def laid_out(home: Path) -> Path:
     """The folder with manifest, parse state and compiled SQL of the project as it is now, never of a build.
 
     Parsing and compiling cost seconds, so in a checkout all homes share one in the project's own target folder. A wheel
-    is left as it is: there each home keeps its own in its cache. It appears whole or not at all; the one before it goes.
+    is left as it is: there each home keeps its own in its cache, a copy of what the wheel carries for the versions it was made
+    with. It appears whole or not at all; the one before it goes.
     """
     folder = laid_out_folder(home)
     shelf = folder.parent
@@ -130,18 +133,11 @@ def laid_out(home: Path) -> Path:
     outdated = list(shelf.glob("laid-out-*"))
     outdated += [work for work in shelf.glob(".laying-out-*") if not _is_in_work(work)]
     with tempfile.TemporaryDirectory(prefix=f".laying-out-{os.getpid()}-", dir=shelf) as work:
-        target = Path(work)
-        _with_every_measure(target / "build.duckdb")
-        done = run_dbt([LAY_OUT], target / "build.duckdb", target)
-        if done.returncode != 0:
-            raise ModelsError(f"dbt does not parse or compile the project: {_last_lines(done)}", where=str(project_folder()))
-        whole = target / "whole"
-        whole.mkdir()
-        for name in (MANIFEST, PARSE_STATE):
-            (target / name).rename(whole / name)
-        results = json.loads((target / "run_results.json").read_bytes())["results"]
-        texts = {result["unique_id"]: result["compiled_code"] for result in results if result["compiled_code"]}
-        durable.write_json(whole / COMPILED, texts)
+        whole = Path(work) / "whole"
+        if (shipped := SHIPPED / folder.name).exists():
+            shutil.copytree(shipped, whole)
+        else:
+            _lay_out(Path(work), whole)
         try:
             whole.rename(folder)
         except OSError:
@@ -152,6 +148,35 @@ def laid_out(home: Path) -> Path:
     return folder
 
 
+def _lay_out(target: Path, whole: Path) -> None:
+    """Have dbt parse and compile the project in a folder without data; nothing of what is kept tells when or where."""
+    _with_every_measure(target / "build.duckdb")
+    done = run_dbt([LAY_OUT], target / "build.duckdb", target)
+    if done.returncode != 0:
+        raise ModelsError(f"dbt does not parse or compile the project: {_last_lines(done)}", where=str(project_folder()))
+    whole.mkdir()
+    (target / PARSE_STATE).rename(whole / PARSE_STATE)
+    manifest = json.loads((target / MANIFEST).read_bytes())
+    of_project = {part: {key: _timeless(node) for key, node in sorted(manifest[part].items())} for part in ("nodes", "sources")}
+    results = json.loads((target / "run_results.json").read_bytes())["results"]
+    texts = {result["unique_id"]: result["compiled_code"] for result in results if result["compiled_code"]}
+    for name, document in ((MANIFEST, of_project), (COMPILED, dict(sorted(texts.items())))):
+        durable.write(whole / name, msgspec.json.encode(document))
+
+
+def _timeless(node: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in node.items() if name != "created_at"}
+
+
+def ship(to: Path) -> None:
+    """Put what a wheel carries into a new folder: the project laid out, without dbt's parse state, which names this machine."""
+    folder = laid_out(to)
+    shutil.rmtree(to, ignore_errors=True)
+    (to / folder.name).mkdir(parents=True)
+    for name in (MANIFEST, COMPILED):
+        shutil.copy(folder / name, to / folder.name / name)
+
+
 def _with_every_measure(file: Path) -> None:
     """A build file with every measure and no table of a build: what one test is written out by."""
     import duckdb
@@ -160,6 +185,15 @@ def _with_every_measure(file: Path) -> None:
         connection.execute("create schema raw")
         rows = [("", kind, "", "", name, of_type, decimals, 0, "") for kind, name, of_type, decimals in _measures()]
         fill(connection, "raw.measure_totals", TABLES["measure_totals"], rows)
+
+
+@functools.cache
+def _connectors_hash() -> str:
+    """Of the code that declares the measures: importing a hundred modules to ask them costs ten times as much."""
+    import connectors
+
+    root = Path(connectors.__file__).parent
+    return files_hash(root, sorted(root.rglob("*.py")))
 
 
 @functools.cache
@@ -181,11 +215,11 @@ def _versions() -> str:
 
 
 def lend_parse_state(home: Path, target: Path) -> None:
-    """Give a target folder that dbt has not used yet the parse state, so that dbt need not parse in it."""
-    state = target / PARSE_STATE
-    if not state.exists():
+    """Give a target folder that dbt has not used yet the parse state, where there is one, so that dbt need not parse in it."""
+    state, kept = target / PARSE_STATE, laid_out(home) / PARSE_STATE
+    if kept.exists() and not state.exists():
         target.mkdir(parents=True, exist_ok=True)
-        durable.write(state, (laid_out(home) / PARSE_STATE).read_bytes())
+        durable.write(state, kept.read_bytes())
 
 
 @functools.lru_cache(maxsize=4)

@@ -161,7 +161,7 @@ class _Runner:
         if is_same and statement.kind == BY_MONTH:
             months = sorted({*self.build.months, *(self.build.turned if statement.shows_status else ())})
         # nothing of it is written, or there is nothing to write
-        if months is not None and before and (not months or (not self.build.is_forced and self._stays_empty(statement, before))):
+        if is_same and before and (months == [] or (not self.build.is_forced and self._stays_empty(statement, before))):
             self._keep(replace(before, inputs=inputs))
             return "unchanged", None
         return self._write(statement, inputs, before, months)

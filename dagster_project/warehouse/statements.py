@@ -46,7 +46,7 @@ class Statement:
     columns: tuple[tuple[str, str, str], ...] = ()  # of a contract, or of a seed: name, type, constraint
     also_replaced: str | None = None  # by month: rows of several months, replaced by every build that has a month
     shows_status: bool = False  # by month: also built again for months of which only the status is new
-    empty_without: tuple[str, ...] = ()  # by month: relations of which one must have a row, or it has none
+    empty_without: tuple[str, ...] = ()  # relations of which one must have a row, or it has none
     blocks: bool = True  # a test: whether its rows stop the build
     is_report: bool = False  # a report model, or a table that report models have in common
 

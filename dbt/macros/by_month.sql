@@ -7,7 +7,7 @@
   so, `meta={'rebuilt_for': 'status'}`, and left alone in all others. Without any month nothing is done.
   Rows that are made of several months, `meta={'also_replaced': <their condition>}`, are replaced by every build that has a month. Example: the
   July invoice gets a row of June that came late; a build of June writes the total of July's invoice again, and no other row of July.
-  A table that can have a row only if one of some models has one names them, `meta={'empty_without': [<models>]}`: while all are empty, and it is,
+  A table, by month or whole, that can have a row only if one of some models has one names them, `meta={'empty_without': [<models>]}`: while all are empty, and it is,
   the warehouse leaves it alone. Example: without telemetry a run record is no reason to ask for the use of chips again.
 #}
 {% materialization by_month, default %}

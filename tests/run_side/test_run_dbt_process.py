@@ -1,6 +1,7 @@
 """dbt never outlives who started it: a killed refresh must leave nobody who writes the build file."""
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -72,7 +73,7 @@ def parses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     def parse(arguments: list[str], build_file: Path, target: Path) -> subprocess.CompletedProcess[str]:
         assert arguments == ["lay-out"]
         parsed.append(target)
-        (target / "manifest.json").write_text('{"nodes"' if len(parsed) == 1 else '{"nodes": {}}')
+        (target / "manifest.json").write_text('{"nodes"' if len(parsed) == 1 else '{"nodes": {}, "sources": {}}')
         if len(parsed) == 1:
             raise KeyboardInterrupt
         (target / "partial_parse.msgpack").touch()
@@ -86,7 +87,7 @@ def parses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 def test_a_project_is_parsed_once_for_all_homes_and_half_a_parse_is_not_taken(tmp_path: Path, parses: list[Path]) -> None:
     with pytest.raises(KeyboardInterrupt):
         modelling.project(tmp_path / "home")
-    assert modelling.project(tmp_path / "home") == modelling.project(tmp_path / "other home") == {"nodes": {}}
+    assert modelling.project(tmp_path / "home") == modelling.project(tmp_path / "other home") == {"nodes": {}, "sources": {}}
     assert len(parses) == 2
 
 
@@ -108,6 +109,20 @@ def test_what_a_killed_process_was_laying_out_goes_and_that_of_a_living_one_stay
     with pytest.raises(KeyboardInterrupt):
         modelling.laid_out(tmp_path / "home")
     assert {living, modelling.laid_out(tmp_path / "home")} == {*shelf.iterdir()}
+
+
+def test_a_home_takes_what_its_wheel_carries_and_dbt_is_not_asked(
+    tmp_path: Path, parses: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        modelling.laid_out(tmp_path / "home")
+    modelling.ship(tmp_path / "shipped")
+    monkeypatch.setattr(modelling, "SHIPPED", tmp_path / "shipped")
+    shutil.rmtree(modelling.laid_out_folder(tmp_path / "home").parent)
+    assert modelling.project(tmp_path / "home") == {"nodes": {}, "sources": {}} and modelling.compiled(tmp_path / "home") == {}
+    assert len(parses) == 2
+    modelling.lend_parse_state(tmp_path / "home", tmp_path / "target")  # a wheel has none: dbt parses by itself
+    assert not (tmp_path / "target").exists()
 
 
 def test_a_target_keeps_the_parse_state_it_has(tmp_path: Path, parses: list[Path]) -> None:

@@ -151,7 +151,8 @@ def _row(key: Key, end: dt.date, known: list[Pair], waiting: Collection[dt.date]
     others = sum(pair["use"] != "decides" for pair in known)
     is_assumed = is_energy and any(pair["is_power_assumed"] for pair in look.pairs)
     found = strata.test(look.pairs, world.f_quantiles) if look.n >= FEWEST else None
-    of_other = sum(pair["use"] == "decides" and bool(basis) and pair["basis_class"] != basis for pair in known)
+    has_decider = bool(basis) and any(one.n for one in series.values())  # else neither class is the one that does not decide
+    of_other = sum(has_decider and pair["use"] == "decides" and pair["basis_class"] != basis for pair in known)
     of_series = [pair for pair in known if pair["use"] == "decides" and (not basis or pair["basis_class"] == basis)]
     return Row(key, end, look, other, known, of_other, others, recent[basis], is_assumed, waiting, of_series, strata=found)
 

@@ -1,3 +1,4 @@
+{{ config(meta={'empty_without': ['int_comparison_promises']}) }}
 {%- set key = 'workload_key, pair_key, kpi, factor_view, setting' %}
 {%- set ends = ['', '_low', '_high'] %}
 {%- set prices = {'': 'effective_cost', 'price: list': 'on_demand_list_cost', 'idle: loaded': 'loaded_cost'} %}

@@ -1,3 +1,5 @@
+{{ config(meta={'empty_without': ['int_comparison_sides']}) }}
+
 -- which promise: what a plan states, else to a target where any launch has one
 with launches as (
     select

@@ -1,4 +1,4 @@
-{{ config(materialized='by_month') }}
+{{ config(materialized='by_month', meta={'empty_without': ['int_named_charges']}) }}
 {#- weights of a line add up to less than this: what exact_split can multiply with money and divide by -#}
 {%- set most = 'cast(10000000000000000000000000 as decimal(38, 0))' %}
 

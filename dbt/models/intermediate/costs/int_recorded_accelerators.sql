@@ -1,4 +1,4 @@
-{{ config(materialized='by_month') }}
+{{ config(materialized='by_month', meta={'empty_without': ['int_named_charges', 'int_line_attributions']}) }}
 
 with held as (
     select distinct usage_month, resource_id as held_resource_id from {{ ref('int_month_holdings') }}

@@ -1,3 +1,5 @@
+{{ config(meta={'empty_without': ['stg_user_inputs__figures']}) }}
+
 with run_keys as (
     {{ run_keys() }}
 ),

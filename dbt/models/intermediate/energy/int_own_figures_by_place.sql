@@ -1,4 +1,4 @@
-{{ config(materialized='by_month') }}
+{{ config(materialized='by_month', meta={'empty_without': ['int_own_figures']}) }}
 {%- set place = 'usage_month, training_run_id, region_id, accelerator_type' %}
 {%- set values = {'pue': 'pue_ratio', 'factor': 'factor', 'idle_power': 'idle_power_w', 'max_power': 'max_power_w'} %}
 

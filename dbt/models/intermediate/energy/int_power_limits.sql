@@ -1,4 +1,4 @@
-{{ config(materialized='by_month') }}
+{{ config(materialized='by_month', meta={'empty_without': ['stg_gpu_monitoring__samples', 'stg_prometheus__samples']}) }}
 {%- set machine = 'usage_month, resource_id' %}
 {%- set minute_us = 60000000 %}
 {%- set hour_us = 3600000000 %}

@@ -1,4 +1,4 @@
-{{ config(materialized='by_month') }}
+{{ config(materialized='by_month', meta={'empty_without': ['int_named_charges']}) }}
 
 with held_resources as (
     select usage_month, resource_id as held_resource_id, max(node_chips) as node_chips

@@ -1,3 +1,4 @@
+{{ config(meta={'empty_without': ['stg_training_runs__readings']}) }}
 {%- set reading = 'training_run_id, meter, named_resource, from_us, to_us, energy_j, first_reading' %}
 
 with records as (

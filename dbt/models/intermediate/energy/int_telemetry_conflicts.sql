@@ -1,4 +1,4 @@
-{{ config(materialized='by_month') }}
+{{ config(materialized='by_month', meta={'empty_without': ['int_telemetry_matches']}) }}
 
 -- what the records say of each machine that telemetry met
 with machines as (

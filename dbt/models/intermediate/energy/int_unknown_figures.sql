@@ -1,3 +1,5 @@
+{{ config(meta={'empty_without': ['int_own_figures']}) }}
+
 with known_names as (
     select region_id as known_name from {{ ref('regions') }}
     union

@@ -1,3 +1,4 @@
+{{ config(meta={'empty_without': ['int_claim_members']}) }}
 {#- the figure of each test: what a launch took, and the work of one that reached its target; of each, less is better -#}
 {%- set tests = {
     'paired_cost': {'amount': 'effective_cost', 'bounds': [], 'work': '1', 'unit': 'billing_currency'},

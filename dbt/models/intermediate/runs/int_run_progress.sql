@@ -1,3 +1,4 @@
+{{ config(meta={'empty_without': ['int_run_steps', 'stg_training_runs__progress']}) }}
 {#- of these the framework sees two devices on a chip, of all others one (docs/sources/training_runs.md) #}
 {%- set two_devices = "('v2', 'v3', 'v7x')" %}
 

@@ -1,3 +1,5 @@
+{{ config(meta={'empty_without': ['stg_training_runs__progress']}) }}
+
 with records as (
     select distinct record_system, record_run_id, training_run_id
     from {{ ref('int_run_records') }}

@@ -1,3 +1,5 @@
+{{ config(meta={'empty_without': ['fct_lost_work']}) }}
+
 select
     lost.week_start,
     -- of idle machines no team is known, and of some runs none
