@@ -181,7 +181,7 @@ def yearly(record: dict[str, object], year: FiscalYear, sections: list[Section])
         sections,
         title=f"disclosures of {year.words}",
         kicker="Disclosures of a fiscal year",
-        span=f"{year.words.capitalize()}, months in UTC ({record['status']})",
+        span=f"{year.words.replace('f', 'F', 1)}, months in UTC ({record['status']})",
         words=year.words,
         command=f"trainledger report yearly --year {year.name}",
         data="yearly.json",
