@@ -58,7 +58,7 @@ BEHIND = {
     "dim_comparison_plan_power": {"seed"},
     "dim_datapoints": {"seed"},
     "dim_own_inventory": {"record"},
-    "dim_disclosure_settings": {"delivery"},
+    "dim_disclosure_settings": {"build"},
     "fct_lost_work": {"bill", "record"},
     "rpt_coverage": {"bill"},  # by its statement
     "run_month_summary": {"bill", "carbon", "sample"},  # a view

@@ -14,6 +14,7 @@ from dagster_project.evidence.tracing.published import (
     add_deliveries,
     add_inputs,
     add_quarantined,
+    add_settings,
     columns_of,
     seeds_of_energy,
     take_groups,
@@ -197,4 +198,5 @@ WAYS = {  # from rows of a table to what is landed
     "fct_quarantine": add_quarantined,
     "dim_training_runs": add_runs,
     "dim_own_inventory": add_inputs,
+    "dim_disclosure_settings": add_settings,
 }

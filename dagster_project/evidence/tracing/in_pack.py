@@ -130,4 +130,5 @@ WAYS = {
     "fct_run_conflicts": add_runs,
     "dim_training_runs": add_runs,
     "dim_own_inventory": published.add_inputs,
+    "dim_disclosure_settings": published.add_settings,
 }

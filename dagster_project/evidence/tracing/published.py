@@ -71,6 +71,12 @@ def add_inputs(found: Origins, of_table: str, rows: Rows) -> None:
     found.add("record", of_table, stated)
 
 
+def add_settings(found: Origins, of_table: str, rows: Rows) -> None:
+    """What the configuration states: no delivery has it."""
+    what = "'configuration' as source_name, 'trainledger.yaml' as object, count(*) as row_count"
+    found.add("build", of_table, f"select {what} from {rows}")
+
+
 def add_operations(found: Origins, of_table: str, rows: Rows) -> None:
     """Rows of schema ops: deliveries, or what a build states of itself."""
     if of_table == "dim_deliveries":
