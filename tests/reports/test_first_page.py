@@ -81,10 +81,8 @@ def test_two_runs_of_the_first_quarter_are_reported_in_words(tmp_path: Path) -> 
     page = page_of(write_published(tmp_path / "p.duckdb", TWO_RUNS, payers=PAYERS[:1]), "2026Q2", tmp_path)
     assert page["cost"] == "2 training runs cost 3 500 USD of 30 400 USD for all that was billed (effective cost)."
     assert page["energy"] == "The runs used 10.1 (8.09-12.6) MWh at the facility, modelled, and held chips for 14 000 h."
-    assert page["emissions"] == (
-        "We disclose in our Scope 3, category 1 the provider's Scope 2 allocated to these runs: 700 kgCO2e location-based and "
-        "131 kgCO2e market-based; with the provider's Scope 1 and 3 it is 875 kgCO2e and 263 kgCO2e."
-    )
+    # the one figure that is filed is a row of disclosures (test_datapoints.py), of which this publication has none
+    assert page["emissions"] == "No emissions of 2026Q2 are disclosed yet: nothing is published of it."
     assert page["modelled"].endswith("location-based; it is in none of these figures.")
     assert page["sureness"].startswith("26.7 % of accelerator cost carries an energy")
     assert page["changes"] == NOTHING_BEFORE
