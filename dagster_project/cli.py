@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 
 from dagster_project import __version__
 from dagster_project.commands.endings import guarded, say
-from dagster_project.commands.evidence_cli import restatements, trace, verify
+from dagster_project.commands.evidence_cli import restatements, sign, trace, verify
 from dagster_project.commands.options import DEFAULT_CONFIG, Config, Format, Json, Wait, published_by, settings_of
 from dagster_project.commands.planning_cli import plan
 from dagster_project.commands.report_cli import export_app, report_app
@@ -25,7 +25,7 @@ GROUPS = {
     "Start": ("init", "doctor", "refresh", "demo"),
     "Every day": ("status", "run", "sql", "accept", "ui", "mcp", "record"),
     "Reports": ("report", "plan", "export"),
-    "Proof": ("trace", "verify", "restatements", "digest"),
+    "Proof": ("trace", "verify", "sign", "restatements", "digest"),
     "Upkeep": ("prune", "dbt"),
 }
 
@@ -55,6 +55,7 @@ app.command()(plan)
 app.command()(trace)
 app.add_typer(export_app, name="export")
 app.command()(verify)
+app.command()(sign)
 app.command()(restatements)
 app.command()(accept)
 app.command()(prune)

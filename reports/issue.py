@@ -4,19 +4,30 @@ Issuing is an act of two people. This module keeps its words; the act itself, it
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from typing import Any, Self
+
+RESTATEMENT, METHOD = "restatement", "method"
+RESTATES = {  # by cause: what moves a published figure is a reason to restate it, or another way of working it out
+    "code": METHOD,
+    "bill": RESTATEMENT,
+    "run_record": RESTATEMENT,
+    "late_log": RESTATEMENT,
+    "provider_model_version": METHOD,
+    "factor_or_seed": RESTATEMENT,
+}
 
 
 @dataclass(frozen=True)
 class Policy:
-    """From which cumulative change a published figure is restated, against which year, and which two people answer for it."""
+    """From which cumulative change a published figure is restated, by which causes, against which year; who answers for it."""
 
     restatement_threshold: Decimal = Decimal("0.05")
     base_year: int | None = None
     prepared_by: str | None = None
     approved_by: tuple[str, ...] = ()
+    restates: Mapping[str, str] = field(default_factory=lambda: dict(RESTATES))  # RESTATEMENT or METHOD by cause
 
     def record(self) -> dict[str, object]:
         return {**asdict(self), "restatement_threshold": str(self.restatement_threshold)}
@@ -25,7 +36,11 @@ class Policy:
     def of(cls, record: Mapping[str, Any]) -> Self:
         """The policy that `record` wrote."""
         return cls(
-            Decimal(record["restatement_threshold"]), record["base_year"], record["prepared_by"], tuple(record["approved_by"])
+            Decimal(record["restatement_threshold"]),
+            record["base_year"],
+            record["prepared_by"],
+            tuple(record["approved_by"]),
+            RESTATES | record.get("restates", {}),
         )
 
 
@@ -38,7 +53,6 @@ class Issue:
     approver: str
     prepared_by: str
     supersedes: str | None = None
-    is_signed: bool = False
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> Self:

@@ -66,6 +66,7 @@ BESIDE = {
     "dim_vendor_claims",
     "fct_lost_work",
     "fct_purchase_costs",
+    "fct_restated_texts",
     "fct_run_attempts",
     "fct_run_progress",
     "focus_1_4",

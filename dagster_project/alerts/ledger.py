@@ -80,12 +80,13 @@ class _Ledger:
         in_force = {line["quarter"]: line["report_id"] for line in lines}  # of a quarter, no later report takes its place
         rows = self._ask("restated", reports=sorted(in_force.values())) if in_force else []
         if rows:
-            from reports.sections.restatements import decision  # here: it brings what draws pages
+            from dagster_project.publishing.reporting import policy_of  # here: they bring what draws pages
+            from reports.sections.restatements import decision
 
-            threshold = self._settings.reporting.restatement_threshold
+            policy = policy_of(self._settings)
             for row in rows:
-                was, known_now = row["was"], row["known_now"]
-                if decision(was, known_now, threshold) == "restate":
+                was, known_now, steps = row["was"], row["known_now"], row["steps"]
+                if decision(was, known_now, policy, steps) == "restate":
                     names = {"report": row["report"], "figure": row["figure"], "was": _exact(was), "now": _exact(known_now)}
                     key = "restated/{report}/{figure}".format(**names)
                     yield cause(self._settings, "restated", key, scope=LEDGER, group=f"restated/{row['report']}", **names)

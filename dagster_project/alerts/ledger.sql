@@ -121,15 +121,17 @@ group by
 having sum(effective_cost) > cast($amount as decimal(38, 12))
 order by event, cell
 
--- figures of issued reports that are known otherwise; whether they are to be restated, the policy decides
+-- headline figures and datapoints of issued reports that are known otherwise; whether they are to be restated, the policy decides
 -- name: restated
-select report_id as report, datapoint_id as figure, was, known_now
+select report_id as report, datapoint_id as figure, was, known_now, steps
 from (
     select
         report_id, datapoint_id,
         max("before") filter (where cause = 'code') as was,
-        max("after") filter (where cause = 'factor_or_seed') as known_now
+        max("after") filter (where cause = 'factor_or_seed') as known_now,
+        map_from_entries(list((cause, delta))) as steps
     from marts.fct_restatements
+    where regexp_matches(datapoint_id, '/(glance/[^/]+|datapoints/[^/]+/value)$')
     group by all
 )
 where was is distinct from known_now and list_contains($reports, report_id)

@@ -66,7 +66,7 @@ def report_assets(settings: Settings) -> tuple[dg.AssetsDefinition, dg.AssetsDef
         "something is published.",
     )
     def quarterly(context: dg.AssetExecutionContext) -> Result:
-        quarter, policy = context.partition_key, policy_of(settings.reporting)
+        quarter, policy = context.partition_key, policy_of(settings)
         with explained():
             report = render_quarter(site.published_file, reports, quarter, organisation, policy=policy)
         result: Result = results.as_result(results.report_materialization(quarter, report.html, report.status))

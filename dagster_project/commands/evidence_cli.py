@@ -1,4 +1,4 @@
-"""The commands `verify`, `restatements` and `trace`: what each reads of its options, and the one module it calls.
+"""The commands `verify`, `sign`, `restatements` and `trace`: what each reads of its options, and the one module it calls.
 
 As in cli.py, whatever is heavy is imported inside the command that needs it.
 """
@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from dagster_project.commands.endings import guarded, say
-from dagster_project.commands.options import DEFAULT_CONFIG, Config, Json, Wait, settings_of
+from dagster_project.commands.options import DEFAULT_CONFIG, Config, Json, Wait, settings_if_there, settings_of
 
 
 @guarded
@@ -22,33 +22,69 @@ def verify(
         typer.Option("--from-landing", metavar="DIR", help="Rebuild its tables from this home's or landing's deliveries."),
     ] = None,
     trusted_key: Annotated[
-        Path | None, typer.Option("--trusted-key", metavar="FILE", help="The public key (PEM) that must have signed it.")
+        list[Path] | None,
+        typer.Option("--trusted-key", metavar="FILE", help="A public key that must have signed it; repeatable."),
     ] = None,
     require_signature: Annotated[bool, typer.Option("--require-signature", help="A report without a signature differs.")] = False,
+    signed_as: Annotated[
+        list[str] | None,
+        typer.Option("--signed-as", metavar="preparer|approver", help="As whom it must have been signed; repeatable."),
+    ] = None,
+    trusted_tsa: Annotated[
+        list[Path] | None,
+        typer.Option("--trusted-tsa", metavar="FILE", help="Certificate (PEM) of an authority that must have stamped its time."),
+    ] = None,
     config: Config = DEFAULT_CONFIG,
     as_json: Json = False,
 ) -> int:
-    """Verify an issued report (files, figures from their SQL, rendering, chain, signature), or the landing. Changes nothing.
+    """Verify an issued report (files, figures from their SQL, rendering, chain, signatures), or the landing. Changes nothing.
 
-    Exit code 1: something differs; 3: nothing could be compared. A report needs no configuration.
+    Exit code 1: something differs; 3: nothing could be compared. A report needs no configuration; of one that is there
+    `allowed_signers` are the people whose signatures count.
 
     Example: trainledger verify reports/issued/2026Q2-1.zip
 
     Example: trainledger verify --landing
     """
     from dagster_project.commands.progress import shown
-    from dagster_project.commands.verifying import require_a_subject, verify_landing, verify_report
+    from dagster_project.commands.verifying import require_a_subject, trust_of, verify_landing, verify_report
 
-    require_a_subject(path, landing, from_landing, is_signature_asked=require_signature or trusted_key is not None)
+    asked = require_signature or trusted_key or signed_as or trusted_tsa
+    require_a_subject(path, landing, from_landing, is_signature_asked=bool(asked))
     if path is not None:
         from dagster_project.evidence.findings import tell_findings
 
+        trust = trust_of(settings_if_there(config), trusted_key, signed_as, trusted_tsa, is_signature_required=require_signature)
         with shown() as listener:
-            found = verify_report(path, trusted_key, require_signature, from_landing, listener)
+            found = verify_report(path, trust, from_landing, listener)
         return tell_findings(found, typer.echo, as_json=as_json)
     settings = settings_of(config)
     with shown() as listener:
         return verify_landing(settings, typer.echo, as_json=as_json, listener=listener)
+
+
+@guarded
+def sign(
+    path: Annotated[Path, typer.Argument(metavar="PACK", help="The folder or the zip of an issued report.")],
+    key: Annotated[Path | None, typer.Option("--key", metavar="KEY", help="An Ed25519 private key (PEM or OpenSSH).")] = None,
+    role: Annotated[
+        str | None, typer.Option("--as", metavar="preparer|approver", help="As whom: by the name that the report has.")
+    ] = None,
+    time_stamp: Annotated[
+        Path | None, typer.Option("--time-stamp", metavar="FILE.tsr", help="An authority's answer (RFC 3161) to keep with it.")
+    ] = None,
+    config: Config = DEFAULT_CONFIG,
+) -> None:
+    """Sign an issued report as its preparer or approver, or keep a time stamp with it; what was issued stays as it is.
+
+    Where the configuration names `allowed_signers`, they alone may sign.
+
+    Example: trainledger sign reports/issued/2026Q2-1 --key approver.pem --as approver
+    """
+    from dagster_project.evidence.countersigning import allowed_signers, sign_pack
+
+    for line in sign_pack(path, key, role, time_stamp, allowed_signers(settings_if_there(config))):
+        typer.echo(line)
 
 
 @guarded

@@ -26,6 +26,11 @@ def settings_of(config: Path) -> "Settings":
     return load_settings(config)
 
 
+def settings_if_there(config: Path) -> "Settings | None":
+    """The same, for a command that needs none: none where it was not named and there is no file of that name."""
+    return settings_of(config) if config != DEFAULT_CONFIG or config.exists() else None
+
+
 def published_by(config: Path) -> Path:
     """The file that the configuration's home publishes, whether it is there yet or not."""
     return settings_of(config).home / "published" / "trainledger.duckdb"

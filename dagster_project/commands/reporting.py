@@ -61,7 +61,7 @@ def quarterly_report(
     Quarter.parse(quarter)  # before anything is built for it
     site, note = site_of(home, view, wait, say, listener), note_of(view)
     listener("report", 0, 1, quarter)
-    folder, policy = out or site.root / "reports", policy_of(home.settings.reporting)
+    folder, policy = out or site.root / "reports", policy_of(home.settings)
     report = render_quarter(site.published_file, folder, quarter, home.settings.organisation.name, note, policy=policy)
     listener("report", 1, 1, quarter)
     if note is None:  # an earlier view is no report of the publication

@@ -7,7 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from dagster_project.base.failures import UsageError
+from dagster_project.evidence import chained
+from dagster_project.evidence.countersigning import allowed_signers
 from dagster_project.evidence.findings import Findings
+from dagster_project.evidence.manifest import ROLES
+from dagster_project.evidence.signatures import Trust
+from dagster_project.evidence.signing import trusted_key
+from dagster_project.evidence.stamps import trusted_authorities
 from dagster_project.landing.land import Landing
 from dagster_project.landing.verifying import Difference
 from dagster_project.settings import Settings
@@ -21,14 +27,32 @@ def require_a_subject(path: Path | None, landing: bool, from_landing: str | None
         what = "verify needs something to verify" if path is None else "verify takes one thing to verify"
         raise UsageError(what, remedy="Give the folder or zip of an issued report, or --landing.")
     if is_signature_asked and path is None:
-        raise UsageError("a landing has no signature", remedy="--trusted-key and --require-signature are for an issued report.")
+        raise UsageError("a landing has no signature", remedy="Options on signatures are for an issued report.")
     if from_landing and path is None:
         raise UsageError("--from-landing rebuilds the tables of an issued report", remedy="Give its folder or zip too.")
 
 
-def verify_report(
-    path: Path, trusted_key: Path | None, is_signature_required: bool, from_landing: str | None, listener: Listener = no_listener
-) -> Findings:
+def trust_of(
+    settings: Settings | None,
+    trusted_keys: list[Path] | None,
+    roles: list[str] | None,
+    authorities: list[Path] | None,
+    *,
+    is_signature_required: bool,
+) -> Trust:
+    """Whom the options and the configuration name, as far as there are any."""
+    if wrong := next((role for role in roles or () if role not in ROLES), None):
+        raise UsageError(f"a report is not signed as {wrong!r}", remedy=f"--signed-as takes {' or '.join(ROLES)}.")
+    return Trust(
+        tuple(map(trusted_key, trusted_keys or ())),
+        allowed_signers(settings),
+        is_signature_required,
+        frozenset(roles or ()),
+        trusted_authorities(authorities or []),
+    )
+
+
+def verify_report(path: Path, trust: Trust, from_landing: str | None, listener: Listener = no_listener) -> Findings:
     """An issued report against its evidence; where a landing is named, its tables against what that gives too."""
     from dagster_project.evidence.checking import verify_pack
 
@@ -39,7 +63,7 @@ def verify_report(
         return landing_differences(folder, issued, from_landing or "", listener)
 
     listener("verify", 0, 1, path.name)
-    found = verify_pack(path, trusted_key, is_signature_required, rebuild if from_landing else None)
+    found = verify_pack(path, trust, rebuild if from_landing else None)
     listener("verify", 1, 1, path.name)
     return found
 
@@ -47,7 +71,10 @@ def verify_report(
 def verify_landing(
     settings: Settings, tell: Callable[[str], None], *, as_json: bool = False, listener: Listener = no_listener
 ) -> int:
-    """Tell every object that differs, and how many do not. Returns 0, or 1 when one differs."""
+    """Tell every object that differs, every issued report that the chain misses, and how many objects do not differ.
+
+    Returns 0, or 1 when one differs or is missed.
+    """
     home = Home.of(settings)
     landing = home.landing
     generations = [one for source in home.sources for one in landing.store.read(source.name).generations]
@@ -59,11 +86,15 @@ def verify_landing(
             if not as_json:
                 tell(f"differs: {found}")
         listener("verify", number, len(objects), objects[number - 1].key)
-    code, size = int(bool(differing)), sum(landed.size for landed in objects)
+    missing = list(chained.landing_differences(home.root / "reports", landing.store.issued()))
+    code, size = int(bool(differing or missing)), sum(landed.size for landed in objects)
     if as_json:
         counts = {"objects": len(objects), "bytes": size}
-        tell(json.dumps({"exit_code": code, **counts, "differences": [asdict(one) for one in differing]}, indent=2))
+        found_differences = {"differences": [asdict(one) for one in differing], "reports": missing}
+        tell(json.dumps({"exit_code": code, **counts, **found_differences}, indent=2))
     else:
+        for text in missing:
+            tell(f"differs: {text}")
         same = len(objects) - len(differing)
         tell(f"{same} of {len(objects)} landed objects have the bytes that were landed ({size} bytes).")
     return code

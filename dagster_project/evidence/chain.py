@@ -33,7 +33,7 @@ def append(reports: Path, line: Line) -> Line:
     """Add a line with the digest of the one before; on disk when this returns. Returns it as it was written."""
     texts = _texts(reports / CHAIN)
     chained = {**line, "previous": _digest(texts[-1]) if texts else None}
-    text = json.dumps(chained, sort_keys=True, ensure_ascii=False)
+    text = _text(chained)
     for folder in (reports, reports / FOLDER):
         durable.clear_unfinished(folder)
     durable.write(reports / FOLDER / f"{line['report_id']}.line.json", text + "\n")
@@ -56,9 +56,18 @@ def chain_differences(path: Path) -> Iterator[str]:
         before = _digest(text)
 
 
+def digest_of(line: Line) -> str:
+    """The digest by which the next line, a later report and the landing know a line."""
+    return _digest(_text(line))
+
+
 def last_of(lines: list[Line], quarter: str) -> Line | None:
     """The report of a quarter that no later one takes the place of."""
     return next((line for line in reversed(lines) if line["quarter"] == quarter), None)
+
+
+def _text(line: Line) -> str:
+    return json.dumps(line, sort_keys=True, ensure_ascii=False)
 
 
 def _texts(path: Path) -> list[str]:

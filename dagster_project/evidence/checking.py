@@ -16,12 +16,12 @@ from typing import Any
 
 import duckdb
 
-from dagster_project.base.durable import sha256_of
 from dagster_project.base.failures import UsageError
-from dagster_project.evidence import chain, derived, layout, signing
+from dagster_project.evidence import chained, derived, layout, signatures, stamps
 from dagster_project.evidence.findings import Findings
 from dagster_project.evidence.layout import ISSUE, REPORT
-from dagster_project.evidence.manifest import MANIFEST, SIGNATURE, files_below, manifest_differences, opened_pack, read_json
+from dagster_project.evidence.manifest import files_below, manifest_differences, opened_pack, read_json
+from dagster_project.evidence.signatures import NO_TRUST, Trust
 from reports.code import code_digest
 from reports.door import Door, TooLongError, require_select
 from reports.errors import ReportError
@@ -38,25 +38,21 @@ DEPENDS = {".pdf": ("typst", "jinja2", "markupsafe", *layout.FONTS), ".xlsx": ("
 Rebuild = Callable[[Path, dict[str, Any]], tuple[list[str], list[str], int]]
 
 
-def verify_pack(
-    path: Path,
-    trusted_key: Path | None = None,
-    is_signature_required: bool = False,
-    rebuild: Rebuild | None = None,
-) -> Findings:
-    """Compare zip, files, signature, chain, figures and rendering; where `rebuild` is given, also the tables that it gives.
+def verify_pack(path: Path, trust: Trust = NO_TRUST, rebuild: Rebuild | None = None) -> Findings:
+    """Compare zip, files, signatures, chain, figures and rendering; where `rebuild` is given, also the tables that it gives.
 
-    A report must be signed if that is required, and by the owner of the trusted public key (PEM) if there is one. Figures are
-    asked only of files that match the manifest: damaged Parquet or SQL would only repeat it in other words.
+    Who must have signed is the reader's to state (`trust`). Figures are asked only of files that match the manifest: damaged
+    Parquet or SQL would only repeat it in other words.
     """
-    trusted = signing.trusted_key(trusted_key) if trusted_key else None
     with opened_pack(path) as (folder, zip_differences):
         found = Findings([*zip_differences, *manifest_differences(folder)], counts={"files": len(files_below(folder))})
         issued = read_json(folder / ISSUE) if (folder / ISSUE).is_file() else None
         found.issued = issued if isinstance(issued, dict) else {}
-        found.differences += _signature_differences(folder, found, trusted, is_signature_required)
-        found.differences += _chain_differences(path, folder, found)
-        if not found.differences:
+        is_whole = not found.differences
+        signatures.check(folder, found, trust)
+        stamps.check(folder, found, trust.authorities)
+        chained.check(path, folder, found)
+        if is_whole:
             _ask_again(folder, found)
         if rebuild and not found.differences:
             differing, left_out, found.counts["rebuilt"] = rebuild(folder, found.issued)
@@ -77,58 +73,9 @@ def _ask_again(folder: Path, found: Findings) -> None:
         found.differences.append(f"{ISSUE}: the pack is not as trainledger writes one ({type(error).__name__}: {error})")
 
 
-def _signature_differences(folder: Path, found: Findings, trusted: bytes | None, is_required: bool) -> Iterator[str]:
-    key, signature = folder / signing.PUBLIC_KEY, folder / SIGNATURE
-    if not (key.is_file() or signature.is_file() or found.issued.get("is_signed")):
-        found.remarks.append("Not signed: integrity only. Who issued it is not shown by the pack.")
-        if is_required or trusted:
-            yield f"{SIGNATURE}: a signature is asked for, and the report has none"
-        return
-    if not (key.is_file() and signature.is_file()):
-        yield f"{SIGNATURE if key.is_file() else signing.PUBLIC_KEY}: a signed report has it, and it is not there"
-        return
-    own, signed, manifest = key.read_bytes(), signature.read_bytes(), (folder / MANIFEST).read_bytes()
-    fingerprint = signing.fingerprint(own)
-    if not signing.is_signed_by(own, signed, manifest):
-        yield f"{SIGNATURE}: it is no signature of {MANIFEST} by {signing.PUBLIC_KEY}"
-    elif trusted is None:
-        found.remarks.append(f"Signed by the key with sha256 {fingerprint}: compare it with the one its owner gives you.")
-    elif signing.is_signed_by(trusted, signed, manifest):
-        found.remarks.append("Signed by the trusted key.")
-    else:
-        yield f"{SIGNATURE}: it is not by the trusted key, but by the one with sha256 {fingerprint}"
-
-
-def _chain_differences(path: Path, folder: Path, found: Findings) -> Iterator[str]:
-    """The chain beside `issued/`, where the report lies in a home."""
-    issued = path.absolute().parent
-    reports = issued.parent
-    if issued.name != chain.FOLDER or not (reports / chain.CHAIN).is_file():
-        found.remarks.append(f"No {chain.CHAIN} beside it: whether a later report takes its place is not known here.")
-        return
-    if differences := list(chain.chain_differences(reports / chain.CHAIN)):
-        yield from differences
-        return
-    lines = chain.lines_of(reports)
-    line = next((one for one in lines if one["report_id"] == folder.name), None)
-    if line is None:
-        yield f"{chain.CHAIN}: it has no line of {folder.name}"
-        return
-    if line["manifest_sha256"] != sha256_of(folder / MANIFEST):
-        yield f"{MANIFEST}: it is not the one that {chain.CHAIN} names"
-    if path.is_file() and line["zip_sha256"] != sha256_of(path):
-        yield f"{path.name}: it is not the zip that {chain.CHAIN} names"
-    own = issued / f"{folder.name}.line.json"
-    if own.is_file() and read_json(own) != line:
-        yield f"{own.name}: it is not the line of {chain.CHAIN}"
-    last = chain.last_of(lines, line["quarter"])
-    if last and last["report_id"] != line["report_id"]:
-        found.remarks.append(f"{last['report_id']} takes the place of this report.")
-
-
 def _check_figures(folder: Path, found: Findings) -> None:
     """Ask every table and headline figure again, of the pack's Parquet and by the pack's own SQL."""
-    record = read_json(folder / "report" / REPORT)
+    record, before = read_json(folder / "report" / REPORT), len(found.differences)
     if (folder / "load.sql").read_text() != layout.load_sql(folder):
         found.differences.append("load.sql: it is not what loads the pack's tables")
     data = folder / "data"
@@ -145,7 +92,10 @@ def _check_figures(folder: Path, found: Findings) -> None:
         for model, statement in report_statements(Publication(connection, door)).items():
             with _asking(f"model {layout.file_name(model)}", found):
                 found.differences += _other_model(connection, door, layout.file_name(model), statement)
-        if not found.differences:  # of queries that give other figures the rows would differ too
+        stated = found.issued["build"].get("absent")
+        if found.issued.get("form") == layout.FORM and stated != dict(connection.execute(layout.ABSENT).fetchall()):
+            found.differences.append(f"{ISSUE}: the report tables that it calls absent are not those whose gate did not pass")
+        if len(found.differences) == before:  # of queries that give other figures the rows would differ too
             derived.compare(folder, found, connection, door)
 
 

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dagster_project.base.durable import sha256_of
-from dagster_project.evidence.manifest import MANIFEST, SIGNATURE, canonical, files_below
-from dagster_project.evidence.signing import PUBLIC_KEY
+from dagster_project.evidence.manifest import OUTSIDE, canonical, files_below
 
 FILE = "ro-crate-metadata.json"
 SPECIFICATION = "https://w3id.org/ro/crate/1.1"
@@ -28,7 +27,7 @@ LICENCE = "#licence"
 def crate_bytes(pack: Path, issue: Mapping[str, Any]) -> bytes:
     """The description of every file that is there; asked when all but the manifest are."""
     # who signs comes later than what is signed
-    names = [name for name in files_below(pack) if name not in (MANIFEST, SIGNATURE, PUBLIC_KEY, FILE)]
+    names = [name for name in files_below(pack) if name not in (*OUTSIDE, FILE)]
     root = {
         "@id": "./",
         "@type": "Dataset",

@@ -24,8 +24,7 @@ from dagster_project import __version__
 from dagster_project.evidence import crate, known, layout
 from dagster_project.evidence.findings import Findings
 from dagster_project.evidence.layout import ISSUE, REPORT
-from dagster_project.evidence.manifest import MANIFEST, SIGNATURE, canonical, files_below, read_json
-from dagster_project.evidence.signing import PUBLIC_KEY
+from dagster_project.evidence.manifest import BESIDE, MANIFEST, canonical, files_below, read_json
 from dagster_project.publishing.attributed import unequal_cells
 from dagster_project.publishing.digest import literal, rows_by_name, table_digest
 from reports.door import Door, Row
@@ -33,7 +32,7 @@ from reports.issue import Issue
 from reports.page.numbers import plain
 
 ATTRIBUTIONS = "fct_charge_attributions"  # published as Parquet alone: without a digest
-PLAIN = ("issue.json", "gates.json", "README.md", "load.sql", crate.FILE, MANIFEST, SIGNATURE, PUBLIC_KEY)
+PLAIN = ("issue.json", "gates.json", "README.md", "load.sql", crate.FILE, MANIFEST, *BESIDE)
 DOCUMENTS = ("report.json", "report.html", "report.pdf", "report.xlsx")
 CODE = ("version.json", "installed.txt", "run.lock")
 OTHER_FORM = (

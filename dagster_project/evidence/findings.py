@@ -12,12 +12,13 @@ NOT_COMPARED = 3
 
 @dataclass(slots=True)
 class Findings:
-    """What verification came to: differences, what could not be compared here, and what was compared."""
+    """What verification came to: signatures, differences, what could not be compared here, and what was compared."""
 
     differences: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     issued: dict[str, Any] = field(default_factory=dict)  # issue.json
+    signed: list[str] = field(default_factory=list)  # who vouches for it, if anybody does: printed before all else
     is_partial: bool = False  # something could not be compared here, which a remark names
 
     @property
@@ -28,12 +29,18 @@ class Findings:
 
 
 def tell_findings(found: Findings, tell: Callable[[str], None], *, as_json: bool = False) -> int:
-    """Tell every difference, what cannot be compared here, and how much was compared. Returns the exit code: 0, 1 or 3."""
+    """Tell who signed it, what differs, what cannot be compared here, and how much was compared. Returns the exit code."""
     code, report_id = found.exit_code, found.issued.get("report_id")
     if as_json:
         differing = {"differences": found.differences, "remarks": found.remarks}
-        tell(json.dumps({"exit_code": code, "report_id": report_id, **found.counts, **differing}, indent=2))
+        tell(
+            json.dumps(
+                {"exit_code": code, "signatures": found.signed, "report_id": report_id, **found.counts, **differing}, indent=2
+            )
+        )
         return code
+    for text in found.signed:
+        tell(text)
     for text in found.differences:
         tell(f"differs: {text}")
     for text in found.remarks:

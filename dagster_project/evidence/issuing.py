@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,11 @@ from dagster_project.base import clock, durable, modes
 from dagster_project.base.code import code_version
 from dagster_project.base.failures import GateError, UsageError
 from dagster_project.election.winners import View
-from dagster_project.evidence import chain, crate, pack, signing
-from dagster_project.evidence.layout import FORM, GATES, ISSUE, README, renderers
-from dagster_project.evidence.manifest import MANIFEST, SIGNATURE, canonical, manifest_bytes, read_json, write_zip
+from dagster_project.evidence import chain, chained, crate, pack, signing
+from dagster_project.evidence.countersigning import allowed_signers, put_signature
+from dagster_project.evidence.layout import ABSENT, FORM, GATES, ISSUE, README, renderers
+from dagster_project.evidence.manifest import MANIFEST, canonical, manifest_bytes, read_json, write_zip
+from dagster_project.landing.records import IssuedLine
 from dagster_project.publishing.reporting import policy_of, render_quarter
 from dagster_project.settings import Settings
 from dagster_project.warehouse.home import Home
@@ -54,9 +57,15 @@ def issue(home: Home, quarter: str, approver: str, view: View, note: str | None,
     The caller holds the writer lock of the home.
     """
     publication = current_publication(home.site)
-    public_key = signing.public_key_of(key) if key else None
+    if key:
+        signing.public_key_of(key)  # before anything is written: a file that is no key is refused
     reports = home.root / "reports"
     lines = chain.lines_of(reports)
+    if differences := list(chained.missing_lines(reports, home.landing.store.issued())):
+        remedy = "Restore `reports/` from where it is backed up; `trainledger verify --landing` names what is missing."
+        raise GateError(
+            f"reports that were issued are missing: {differences[0]}", where=str(reports / chain.CHAIN), remedy=remedy
+        )
     last = chain.last_of(lines, quarter)
     number = 1 + sum(line["quarter"] == quarter for line in lines)
     act = Issue(
@@ -65,31 +74,41 @@ def issue(home: Home, quarter: str, approver: str, view: View, note: str | None,
         approver=approver,
         prepared_by=require_two_people(home.settings, approver),
         supersedes=last["report_id"] if last else None,
-        is_signed=key is not None,
     )
     with _new_folder(reports / chain.FOLDER, act.report_id) as folder:
-        if public_key:
-            (folder / signing.PUBLIC_KEY).write_bytes(public_key)
-        issued, deliveries = _write(home, quarter, act, view, note, publication, folder)
-        manifest = manifest_bytes(folder)
-        (folder / MANIFEST).write_bytes(manifest)
-        if key:
-            (folder / SIGNATURE).write_bytes(signing.sign(key, manifest))
+        issued, deliveries = _write(home, quarter, act, view, note, publication, chained.head(lines), folder)
+        (folder / MANIFEST).write_bytes(manifest_bytes(folder))
         archive = folder.parent / f"{act.report_id}.zip"
         write_zip(folder, archive, act.report_id)
         line = {
             **{name: issued[name] for name in IN_THE_LINE},
             "build_id": publication["build_id"],
             "manifest_sha256": durable.sha256_of(folder / MANIFEST),
-            "zip_sha256": durable.sha256_of(archive),
-            "public_key_sha256": signing.fingerprint(public_key) if public_key else None,
+            "zip_sha256": durable.sha256_of(archive),  # without signatures: those of others come later
             "deliveries": deliveries,
         }
+        if key:
+            put_signature(folder, key, "approver", allowed_signers(home.settings))
+            write_zip(folder, archive, act.report_id)
         _put_in_place(folder, archive, reports / chain.FOLDER)
-    chained = chain.append(reports, line)
+    written = chain.append(reports, line)
     modes.give(reports / chain.FOLDER, modes.as_in(reports))
     modes.give(reports / chain.CHAIN, modes.as_in(reports))
-    return chained
+    _record_in_landing(home, [*lines, written])
+    return written
+
+
+def _record_in_landing(home: Home, lines: list[chain.Line]) -> None:
+    """Let the landing know of every line, so that a chain whose end is gone is missed (chained.py).
+
+    Those of an older version, and one that a killed command could not record any more, are recorded now.
+    """
+    known = {one.report_id for one in home.landing.store.issued()}
+    for number, line in enumerate(lines, start=1):
+        if line["report_id"] not in known:
+            at = datetime.fromisoformat(line["issued_at"])
+            one = IssuedLine(report_id=line["report_id"], number=number, line_sha256=chain.digest_of(line), issued_at=at)
+            home.landing.store.put_record(one)
 
 
 def current_publication(site: Site) -> dict[str, Any]:
@@ -117,7 +136,14 @@ def _new_folder(issued: Path, report_id: str) -> Iterator[Path]:
 
 
 def _write(
-    home: Home, quarter: str, act: Issue, view: View, note: str | None, publication: dict[str, Any], folder: Path
+    home: Home,
+    quarter: str,
+    act: Issue,
+    view: View,
+    note: str | None,
+    publication: dict[str, Any],
+    head: dict[str, Any],
+    folder: Path,
 ) -> tuple[dict[str, Any], list[str]]:
     """Everything of a pack but what signs it; returns issue.json, and the deliveries that retention must keep for it.
 
@@ -132,18 +158,20 @@ def _write(
         named = pack.named_in(opened)
         pack.write_queries(folder, record, opened)
         (folder / "gates.json").write_bytes(canonical(opened.rows(GATES)))
+        absent = {row["model"]: row["why"] for row in opened.rows(ABSENT)}
     asked, kept = {"as_of": view.as_of, "as_published": view.as_published}, {"name", "kind", "months", "book"}
     issue = {
         **asdict(act),
         "form": FORM,
+        chained.HEAD: head,
         "quarter": quarter,
         "status": record["status"],
         "status_note": note,
         "organisation": settings.organisation.name,
         "policy": record["policy"],
         "view": {name: at.isoformat() if at else None for name, at in asked.items()},
-        "build": {name: publication[name] for name in ("build_id", "fingerprint", "code_version", "units", "tables", "absent")}
-        | {"started_at": f"{started.isoformat()}Z"},
+        "build": {name: publication[name] for name in ("build_id", "fingerprint", "code_version", "units", "tables")}
+        | {"absent": absent, "started_at": f"{started.isoformat()}Z"},
         "rules": asdict(settings.rules),
         "sources": [source.model_dump(mode="json", include=kept) for source in settings.sources],
         "renderers": renderers(),
@@ -160,7 +188,7 @@ def _write(
 def _render(settings: Settings, quarter: str, act: Issue, note: str | None, folder: Path) -> Any:
     """Render the report from the data of a pack into it; returns its report.json."""
     rendered = folder.parent / "rendered"
-    policy = policy_of(settings.reporting)
+    policy = policy_of(settings)
     report = render_quarter(folder / "data", rendered, quarter, settings.organisation.name, note, policy=policy, issue=act)
     if report.status == "draft":
         what = f"the report of {quarter} is a draft, and a draft is not issued: {' '.join(report.reasons).rstrip('.')}"

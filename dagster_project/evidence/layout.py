@@ -18,8 +18,13 @@ ISSUE = "issue.json"
 REPORT = "report.json"
 FONTS = ("fontpkg-noto-sans", "justmytype-intl-rtl", "noto-cjk-sans-otc", "fonttools")
 RENDERERS = ("duckdb", "jinja2", "markupsafe", "typst", "xlsxwriter", *FONTS)  # whose version a rendering can depend on
-FORM = 2  # of a pack, in issue.json: another one with every change of README below, or of what derived.py compares
+FORM = 3  # of a pack, in issue.json: another one with every change of README below, or of what derived.py compares
 GATES = "select gate, passed, failing_rows, detail from ops.gate_results order by gate"  # gates.json is for people
+# report tables that a publication goes without: those whose gate did not pass, with the reason
+ABSENT = (
+    "select replace(gate, 'dbt.report.', '') as model, coalesce(detail, '') as why from ops.gate_results"
+    " where starts_with(gate, 'dbt.report.') and not passed order by gate"
+)
 SAFE = re.compile(r"[^A-Za-z0-9_.-]")
 
 
@@ -90,6 +95,7 @@ or, with the Python package `duckdb`:
 | `load.sql`, `sql/`, `rows/` | the tables as views; a query per table and figure; their answers |
 | `gates.json`, `code/`, `issue.json` | gates of the build; versions; who issued what, of which build and configuration |
 | `validations/` | how each bill and carbon delivery was judged when it was landed |
-| `MANIFEST.json` | sha256 of every file; `MANIFEST.sig`, where it is there, is an Ed25519 signature of it by `public-key.pem` |
+| `MANIFEST.json` | sha256 of every file but those of `signatures/` |
+| `signatures/` | who vouches for the manifest, if anybody does: statements with Ed25519 signatures, a time stamp (RFC 3161) |
 | `ro-crate-metadata.json` | the same list as an RO-Crate |
 """

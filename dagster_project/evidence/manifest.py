@@ -23,7 +23,12 @@ from dagster_project.base.durable import sha256_of
 from dagster_project.base.failures import UsageError
 
 MANIFEST = "MANIFEST.json"
-SIGNATURE = "MANIFEST.sig"  # over the bytes of the manifest
+SIGNATURE = "MANIFEST.sig"  # over the bytes of the manifest, in packs of before 0.9
+# who vouches for a manifest comes after it: files beside it, of which it has no entry
+ROLES = ("preparer", "approver")
+STAMP = "signatures/manifest.tsr"
+BESIDE = frozenset({*(f"signatures/{role}.{kind}" for role in ROLES for kind in ("json", "sig")), STAMP})
+OUTSIDE = frozenset({MANIFEST, SIGNATURE, *BESIDE})  # what no manifest lists
 FORMAT = 1
 MOST_FILES = 100_000
 MOST_JSON_BYTES = 64 << 20
@@ -38,7 +43,7 @@ def files_below(folder: Path) -> list[str]:
 
 def manifest_bytes(folder: Path) -> bytes:
     """The manifest of the files as they are."""
-    names = [name for name in files_below(folder) if name not in (MANIFEST, SIGNATURE)]
+    names = [name for name in files_below(folder) if name not in OUTSIDE]
     files = {name: {"bytes": (folder / name).stat().st_size, "sha256": sha256_of(folder / name)} for name in names}
     return canonical({"files": files, "format": FORMAT})
 
@@ -46,6 +51,13 @@ def manifest_bytes(folder: Path) -> bytes:
 def canonical(document: Any) -> bytes:
     """The one form in which a document of this folder is written."""
     return (json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
+
+
+def issued_zip_sha256(folder: Path) -> str:
+    """Of the zip that a pack was issued as: signatures and a time stamp came later."""
+    with tempfile.TemporaryDirectory(prefix="trainledger-zip-") as scratch:
+        write_zip(folder, Path(scratch) / "issued.zip", folder.name, is_as_issued=True)
+        return sha256_of(Path(scratch) / "issued.zip")
 
 
 def read_json(path: Path) -> Any:
@@ -68,7 +80,10 @@ def manifest_differences(folder: Path) -> Iterator[str]:
         return
     if canonical(manifest) != (folder / MANIFEST).read_bytes():
         yield f"{MANIFEST}: it is not written as manifests are"
-    there = [name for name in files_below(folder) if name not in (MANIFEST, SIGNATURE)]
+    there = [name for name in files_below(folder) if name not in OUTSIDE]
+    for name in sorted(OUTSIDE & {*files_below(folder)}):
+        if (folder / name).is_symlink():
+            yield f"{name}: it is a link"
     for name in sorted(name for name, count in Counter(map(folded, files)).items() if count > 1):
         yield f"{name}: {MANIFEST} has two names that some file systems take for one"
     for name in sorted(set(there) - set(files)):
@@ -83,10 +98,15 @@ def manifest_differences(folder: Path) -> Iterator[str]:
             yield f"{name}: its bytes are not those of {MANIFEST}"
 
 
-def write_zip(folder: Path, target: Path, top: str) -> None:
-    """The folder as a zip whose bytes depend on its files alone: stored, in order, without times."""
+def write_zip(folder: Path, target: Path, top: str, *, is_as_issued: bool = False) -> None:
+    """The folder as a zip whose bytes depend on its files alone: stored, in order, without times.
+
+    `is_as_issued`: without what was put beside its manifest since.
+    """
     with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
         for name in files_below(folder):
+            if is_as_issued and name in BESIDE:
+                continue
             entry = zipfile.ZipInfo(f"{top}/{name}", ZIP_TIME)
             entry.create_system, entry.external_attr = 3, (stat.S_IFREG | 0o644) << 16
             entry.file_size = (folder / name).stat().st_size

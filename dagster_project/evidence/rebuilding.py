@@ -7,7 +7,7 @@ nowhere. With the seeds of a pack it uses those of them that today's project sti
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
@@ -31,7 +31,7 @@ from dagster_project.warehouse.building import Listener, begin_file, create_raw,
 from dagster_project.warehouse.home import Home
 from dagster_project.warehouse.site import Site
 from dagster_project.warehouse.statements import SEED, Statement
-from reports.publication import open_folder
+from reports.publication import Publication, open_folder
 
 
 def view_of(issued: Mapping[str, Any], named: frozenset[Name]) -> View:
@@ -108,9 +108,7 @@ def landing_differences(
         home = Home(settings, Site(settings.home / "rebuilt", settings.home / "rebuilt" / "dbt", settings.memory_limit))
         with open_folder(pack / "data") as publication:
             named = named_in(publication)
-            is_known = not publication.missing("marts.fct_restatements")
-            sql = "select report_id, datapoint_id, cause, before, after, delta from marts.fct_restatements order by all"
-            known = tuple(Restated(*row.values()) for row in publication.rows(sql)) if is_known else ()
+            known = tuple(_restated(publication))
         election = replace(elect(home.sources, home.landing, view_of(issued, named)), restated=known)
         if missing := sorted(named - {name_of(member.generation) for member in election.members}):
             what = "the landing has no delivery"
@@ -129,6 +127,17 @@ def landing_differences(
             ]
         left_out = sorted(issued["build"]["tables"].keys() & absent.keys())
         return differences, [f"data/marts/{name}.parquet is not compared: {absent[name]}" for name in left_out], len(tables)
+
+
+def _restated(publication: Publication) -> Iterator[Restated]:
+    """What was recorded of earlier reports: an input of the build."""
+    asked = {
+        "fct_restatements": ", before, after, delta",
+        "fct_restated_texts": ", before, after, null as delta, true as is_text",
+    }
+    for table, columns in asked.items():  # packs of before have not both
+        sql = f"select report_id, datapoint_id, cause{columns} from marts.{table} order by all"
+        yield from (Restated(*row.values()) for row in publication.rows_if_there(sql))
 
 
 def _settings_of(issued: Mapping[str, Any], place: str, scratch: Path) -> Settings:

@@ -12,7 +12,19 @@ from connectors.errors import ConnectorError
 from connectors.stores import Bucket, ObjectInfo
 from dagster_project.base import durable, modes
 from dagster_project.base.failures import SourceError
-from dagster_project.landing.records import ACCEPTED, RECORD, REFUSED, TOMBSTONE, Generation, LandedObject, encode, safe_name
+from dagster_project.landing.records import (
+    ACCEPTED,
+    ISSUED,
+    RECORD,
+    REFUSED,
+    TOMBSTONE,
+    Generation,
+    IssuedLine,
+    LandedObject,
+    decode,
+    encode,
+    safe_name,
+)
 from dagster_project.landing.store import Beside, SourceLanding, Stamp, clear, folder_in, source_landing
 from dagster_project.landing.verifying import difference, hash_of, require_same
 
@@ -99,6 +111,11 @@ class BucketLanding:
     def put_record(self, record: Beside) -> None:
         """Write or replace a record that lies beside generations; a put is atomic."""
         self.bucket.put(record.path, encode(record))
+
+    def issued(self) -> list[IssuedLine]:
+        """Of every report that was issued from it, the line of the chain."""
+        found = self._listed(f"{ISSUED}/")
+        return [decode(self._record(info), IssuedLine, self.bucket.uri_of(info.key)) for info in found]
 
     def remove(self, generation: Generation) -> None:
         """Delete a generation's objects, its record last, so that what is cut short is found again."""

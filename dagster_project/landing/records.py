@@ -1,4 +1,5 @@
-"""The records that describe the landing: `_generation.json`, `_refused/*.json`, `*.tombstone.json` and `*.accepted.json`.
+"""The records that describe the landing: `_generation.json`, `_refused/*.json`, `*.tombstone.json`, `*.accepted.json`
+and, of the reports that were issued from it, `_issued/*.json`.
 
 A generation is one landed delivery. Its record is written last, so its presence means the generation is whole. It holds the
 provider's facts and the hashes of the provider's bytes, nothing that our code made of them: that is kept by landing.shelf and
@@ -20,6 +21,7 @@ RECORD = "_generation.json"
 REFUSED = "_refused"
 TOMBSTONE = ".tombstone.json"
 ACCEPTED = ".accepted.json"
+ISSUED = "_issued"  # a folder beside those of sources, of which none is called so
 MANIFEST = "-Manifest.json"  # behind the name of an export, in the file of its manifest
 _UNSAFE = re.compile(r"[^A-Za-z0-9._=@~+,-]|^[._]")
 _MONTH = re.compile(r"\d{4}-(0[1-9]|1[0-2])")
@@ -126,6 +128,20 @@ class Acceptance(msgspec.Struct, frozen=True, kw_only=True):
     def path(self) -> str:
         """Its file below the landing, beside the folder of the generation."""
         return f"{self.source}/{safe_name(self.partition)}/{self.generation}{ACCEPTED}"
+
+
+class IssuedLine(msgspec.Struct, frozen=True, kw_only=True):
+    """That a report was issued: its place in the chain, and the digest of its line there."""
+
+    report_id: str
+    number: int
+    line_sha256: str
+    issued_at: datetime
+
+    @property
+    def path(self) -> str:
+        """Its file below the landing."""
+        return f"{ISSUED}/{self.report_id}.json"
 
 
 class RefusalRecord(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@ done here.
 """
 
 import json
+from collections.abc import Collection, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import NamedTuple
@@ -16,21 +17,22 @@ RECORD = "restatements.jsonl"
 
 
 class Restated(NamedTuple):
-    """One step of one figure: its value before and after a cause was substituted, null where it is unknown."""
+    """One step of one figure or text: what it was before and after a cause was substituted, null where it is unknown."""
 
     report_id: str
     datapoint_id: str
     cause: str
     before: str | None
     after: str | None
-    delta: str | None
+    delta: str | None = None
+    is_text: bool = False  # a text or a verdict that is printed: it has no delta
 
     @classmethod
     def step(cls, report_id: str, datapoint_id: str, cause: str, before: Decimal | None, after: Decimal | None) -> "Restated":
         """A step from one value to the next; the difference of two of which one is unknown is unknown."""
         delta = None if before is None or after is None else after - before
-        texts = (None if value is None else f"{value:f}" for value in (before, after, delta))
-        return cls(report_id, datapoint_id, cause, *texts)
+        was, now, moved = (None if value is None else f"{value:f}" for value in (before, after, delta))
+        return cls(report_id, datapoint_id, cause, was, now, moved)
 
 
 def read_restated(home: Path) -> tuple[Restated, ...]:
@@ -45,13 +47,13 @@ def read_restated(home: Path) -> tuple[Restated, ...]:
         raise SourceError("the record of restatements is damaged", where=str(path), remedy=remedy) from error
 
 
-def record(home: Path, found: list[Restated]) -> None:
-    """Put the steps of some figures in the place of those recorded of them; the others stay."""
-    again = {(one.report_id, one.datapoint_id) for one in found}
-    rows = sorted([*(one for one in read_restated(home) if (one.report_id, one.datapoint_id) not in again), *found])
+def record(home: Path, found: list[Restated], compared: Mapping[str, Collection[str]]) -> None:
+    """Put the steps that were found in the place of those recorded of what was compared, by report; the others stay."""
+    kept = (one for one in read_restated(home) if one.datapoint_id not in compared.get(one.report_id, ()))
+    rows = sorted([*kept, *found], key=lambda one: (one.report_id, one.datapoint_id, one.cause))
     text = "".join(json.dumps(one._asdict(), ensure_ascii=False) + "\n" for one in rows)
     path = home / "reports" / RECORD
-    if not path.exists() or path.read_text(encoding="utf-8") != text:
+    if text != (path.read_text(encoding="utf-8") if path.exists() else ""):
         path.parent.mkdir(exist_ok=True)
         durable.clear_unfinished(path.parent)
         durable.write(path, text)

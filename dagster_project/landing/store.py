@@ -17,11 +17,13 @@ from dagster_project.base import durable
 from dagster_project.base.failures import SourceError
 from dagster_project.landing.records import (
     ACCEPTED,
+    ISSUED,
     RECORD,
     REFUSED,
     TOMBSTONE,
     Acceptance,
     Generation,
+    IssuedLine,
     LandedObject,
     RefusalRecord,
     Tombstone,
@@ -32,7 +34,7 @@ from dagster_project.landing.records import (
 )
 from dagster_project.landing.verifying import hash_of
 
-Beside = Tombstone | RefusalRecord | Acceptance
+Beside = Tombstone | RefusalRecord | Acceptance | IssuedLine
 Stamp = tuple[int, int]  # of a file or folder: when it changed, in nanoseconds, and its size
 GONE: Stamp = (0, 0)
 
@@ -149,6 +151,11 @@ class LocalLanding:
         """Write or replace a record that lies beside generations."""
         durable.put(self.root / record.path, encode(record))
 
+    def issued(self) -> list[IssuedLine]:
+        """Of every report that was issued from it, the line of the chain."""
+        paths = sorted((self.root / ISSUED).glob("*.json"))
+        return [decode(path.read_bytes(), IssuedLine, path.as_posix()) for path in paths]
+
     def remove(self, generation: Generation) -> None:
         """Move the folder out of sight, then delete it."""
         with folder_in(self.staging) as hidden:
@@ -171,7 +178,7 @@ class LocalLanding:
     def recover(self) -> None:
         """Empty the staging folder, and delete temporary names of records."""
         clear(self.staging)
-        for depth in ("*/*/.*.tmp", f"*/*/{REFUSED}/.*.tmp"):
+        for depth in (f"{ISSUED}/.*.tmp", "*/*/.*.tmp", f"*/*/{REFUSED}/.*.tmp"):
             for leftover in self.root.glob(depth):
                 leftover.unlink()
 

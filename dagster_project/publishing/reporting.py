@@ -7,18 +7,20 @@ from pathlib import Path
 
 from dagster_project.base import modes
 from dagster_project.base.failures import UsageError, writing_to
-from dagster_project.settings import Reporting
+from dagster_project.settings import Settings
 from reports import comparison, yearly
 from reports.errors import ReportError
-from reports.issue import Issue, Policy
+from reports.issue import RESTATES, Issue, Policy
 from reports.quarterly import QuarterlyReport, render
 from reports.sheets import render_sheets
 from reports.yearly import YearlyReport
 
 
-def policy_of(reporting: Reporting) -> Policy:
+def policy_of(settings: Settings) -> Policy:
     """The configured restatement policy as reports print it."""
-    return Policy(reporting.restatement_threshold, reporting.base_year, reporting.prepared_by, tuple(reporting.approved_by))
+    reporting, restates = settings.reporting, RESTATES | settings.restates
+    approved_by = tuple(reporting.approved_by)
+    return Policy(reporting.restatement_threshold, reporting.base_year, reporting.prepared_by, approved_by, restates)
 
 
 def render_quarter(

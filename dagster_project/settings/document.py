@@ -12,6 +12,7 @@ from dagster_project.base.kinds import Kind, built_kinds
 from dagster_project.settings.alerts import Alerts, Mail, Webhook
 from dagster_project.settings.lines import Parts, key_twice, line_of, variable, variable_in
 from dagster_project.settings.model import (
+    AllowedSigner,
     DeliveryLimits,
     Organisation,
     Reporting,
@@ -157,13 +158,14 @@ def _nearest(parts: Parts) -> str:
         "retention": Retention,
         "delivery_limits": DeliveryLimits,
         "reporting": Reporting,
+        "allowed_signers": AllowedSigner,
         "alerts": Alerts,
         "mail": Mail,
         "webhook": Webhook,
         "schedules": Schedules,
     }
     known = next((above[part] for part in reversed(parts[:-1]) if isinstance(part, str) and part in above), Settings)
-    return meant(str(parts[-1]), known.model_fields.keys() - {"path"})
+    return meant(str(parts[-1]), {field.alias or name for name, field in known.model_fields.items()} - {"path"})
 
 
 def _usage(parts: Parts, document: dict[str, Any], reason: str, path: Path) -> KeyUsageError:

@@ -22,6 +22,7 @@ _MEMORY = r"^[1-9][0-9]*[MGT]i?B$"
 LEAST_BILLED = 10 << 20  # BigQuery bills 10 MiB for a table at least: below it every query would be refused
 GROUPS = ("landing", "raw", "seeds", "staging", "intermediate", "marts", "gates", "publication", "reports")  # of Dagster's graph
 OWNER = re.compile(r"\b[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Z|a-z]{2,7}\b|team:.+")  # Dagster's own rule, which a test compares
+Cause = Literal["code", "bill", "run_record", "late_log", "provider_model_version", "factor_or_seed"]  # of a restatement
 _Name = Annotated[str, Field(min_length=1)]
 _AMAZON = frozenset({"role_arn", "external_id", "requester_pays"})
 _BIGQUERY = frozenset({"maximum_bytes_billed", "look_back_days", "billing_project", "dataset_location"})
@@ -90,6 +91,14 @@ class Reporting(Strict):
         if self.prepared_by and self.prepared_by.strip().casefold() in [name.strip().casefold() for name in self.approved_by]:
             raise ValueError(f"{self.prepared_by} prepares reports and cannot approve them: it takes two people")
         return self
+
+
+class AllowedSigner(Strict):
+    """A person who may sign issued reports as their preparer or approver, and the public key that proves it."""
+
+    name: Annotated[str, Field(min_length=1)]
+    role: Annotated[Literal["preparer", "approver"], Field(alias="as")]
+    key: Annotated[str, Field(min_length=1)]  # a file (PEM or OpenSSH), or the line that OpenSSH writes
 
 
 def _times(value: Any) -> Any:
@@ -239,6 +248,10 @@ class Settings(Strict):
     repository_url: Annotated[str, Field(pattern=r"^https?://[^/\s]+/\S+$")] | None = None  # below it Dagster shows the code
     expected_missing: list[str] = []  # sources that are known to be missing for a while: no refresh fails for them
     reporting: Reporting = Reporting()
+    allowed_signers: list[AllowedSigner] = []
+    restates: dict[
+        Cause, Literal["restatement", "method"]
+    ] = {}  # what a cause that moves an issued figure is, where not the usual
     alerts: Alerts | None = None
     schedules: Schedules = Schedules()
     history_megabytes: Annotated[int, Field(ge=10)] = 500  # of Dagster's runs; the oldest go first

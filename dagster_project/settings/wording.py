@@ -15,6 +15,8 @@ _EXAMPLES = {
     "hosts": 'hosts: {"10.0.0.7:9400": i-0123456789abcdef0}',
     "meters": "meters: {rack-7: [i-0123456789abcdef0, i-0fedcba9876543210]}",
     "approved_by": "approved_by: [Jane Doe]",
+    "restates": "restates: {provider_model_version: restatement}",
+    "allowed_signers": "allowed_signers:\n  - {name: Jane Doe, as: approver, key: jane.pub}",
     "reporting": "reporting: {restatement_threshold: 0.05}",
     "alerts": "alerts: {webhook: {url_env: TRAINLEDGER_WEBHOOK_URL, shape: slack}}",
     "url_env": "url_env: TRAINLEDGER_WEBHOOK_URL",

@@ -84,6 +84,13 @@ TABLES: dict[str, dict[str, str]] = {
         "after": "DECIMAL(38, 12)",
         "delta": "DECIMAL(38, 12)",
     },
+    "restated_texts": {
+        "report_id": "VARCHAR",
+        "datapoint_id": "VARCHAR",
+        "cause": "VARCHAR",
+        "before": "VARCHAR",
+        "after": "VARCHAR",
+    },
     "build_months": {"usage_month": "DATE"},
     "status_months": {"usage_month": "DATE"},
 }
@@ -106,7 +113,8 @@ def rows_of_tables(rules: Rules, election: Election, months: Sequence[date]) -> 
             )
         ],
         "months": [tuple((asdict(m) | {"usage_month": first_day(m.usage_month)}).values()) for m in payer_months(election)],
-        "restatements": list(election.restated),
+        "restatements": [one[:6] for one in election.restated if not one.is_text],
+        "restated_texts": [one[:5] for one in election.restated if one.is_text],
         "build_months": [(month,) for month in sorted(months)],
     }
 

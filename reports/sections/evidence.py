@@ -14,15 +14,11 @@ def how_to_repeat(issue: Issue | None) -> str:
             "This report has not been issued, so it has no evidence pack. The same publication and the same code give the same "
             "bytes: `trainledger report quarterly` with this quarter does the work again."
         )
-    signed = (
-        "It is signed; the public key is in the pack."
-        if issue.is_signed
-        else "It is not signed: its integrity can be shown alone."
-    )
     return (
         f"Report {issue.report_id}, issued {issue.issued_at}, approved by {issue.approver}. To do the work again: "
         f"`trainledger verify {issue.report_id}.zip` compares every file, works out every figure from the pack's own tables and "
-        f"renders this report byte for byte. {signed} Every query runs in DuckDB without our code: README.md in the pack."
+        "renders this report byte for byte, and prints who has signed it. Every query runs in DuckDB without our code: README.md "
+        "in the pack."
     )
 
 

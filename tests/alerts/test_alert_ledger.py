@@ -153,13 +153,14 @@ def test_a_figure_of_the_report_in_force_is_restated_where_the_policy_asks_for_i
     reports.mkdir()
     lines = [json.dumps({"report_id": report, "quarter": "2026Q2", "previous": None}) for report in ("r1",)]
     (reports / "issued.jsonl").write_text("\n".join(lines) + "\n")
-    for report, figure, was, now in (("r1", "cost", 100, 105), ("r1", "small", 100, 101), ("r0", "cost", 100, 300)):
+    cost, small = "2026Q2/glance/cost", "2026Q2/glance/small"
+    for report, figure, was, now in (("r1", cost, 100, 105), ("r1", small, 100, 101), ("r0", cost, 100, 300)):
         ledger.add(
             "fct_restatements", [report, figure, "code", was, was, 0], [report, figure, "factor_or_seed", was, now, now - was]
         )
     found = ledger.causes("restated")
     assert [(key, one.first, one.group) for key, one in found.items()] == [
-        ("restated/r1/cost", "cost was 100 and is 105.", "restated/r1")
+        ("restated/r1/2026Q2/glance/cost", "2026Q2/glance/cost was 100 and is 105.", "restated/r1")
     ]
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 
 import yaml
 
+from dagster_project.evidence.signing import public_key_of
 from tests.landing.kit import write_samples
 from tests.oracle.builders import Exports, carbon, hour, run
 
@@ -86,3 +88,48 @@ def write_company(folder: Path, months: tuple[str, ...] = MONTHS) -> Exports:
     samples(exports, "2026-04", "2026-07-02")
     configure(exports)
     return exports
+
+
+def key(folder: Path, name: str) -> Path:
+    """A new Ed25519 key; its public half lies beside it."""
+    private = folder / f"{name}.pem"
+    subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", private], check=True, capture_output=True)
+    private.with_suffix(".pub").write_bytes(public_key_of(private))
+    return private
+
+
+class Authority:
+    """A time stamp authority of this machine: a root, and a certificate by it that may stamp times."""
+
+    CONFIGURATION = """[tsa]
+default_tsa = own
+[own]
+serial = {folder}/serial
+default_policy = 1.2.3.4.1
+digests = sha256, sha512
+signer_digest = sha256
+"""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir()
+        self._folder, self.root = folder, folder / "root.pem"
+        new = ("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+        self._openssl(*new, "-x509", "-days", "3650", "-subj", "/CN=Root", "-keyout", "root.key", "-out", "root.pem")
+        self._openssl(*new, "-subj", "/CN=Stamps", "-keyout", "stamps.key", "-out", "stamps.csr")
+        (folder / "may").write_text("extendedKeyUsage = critical, timeStamping\n")
+        by_root = ("-CA", "root.pem", "-CAkey", "root.key", "-days", "3650", "-extfile", "may")
+        self._openssl("x509", "-req", "-in", "stamps.csr", *by_root, "-out", "stamps.pem")
+        (folder / "serial").write_text("01\n")
+        (folder / "tsa.cnf").write_text(self.CONFIGURATION.format(folder=folder))
+
+    def stamp(self, file: Path, digest: str = "-sha256") -> Path:
+        """The answer of the authority about a file."""
+        self._openssl("ts", "-query", "-data", file, digest, "-cert", "-out", "question.tsq")
+        answer = self._folder / "answer.tsr"
+        signer = ("-signer", "stamps.pem", "-inkey", "stamps.key")
+        self._openssl("ts", "-reply", "-config", "tsa.cnf", "-queryfile", "question.tsq", *signer, "-out", answer)
+        return answer
+
+    def _openssl(self, *words: object) -> None:
+        asked = ["openssl", *(str(word) for word in words)]
+        subprocess.run(asked, check=True, capture_output=True, cwd=self._folder)

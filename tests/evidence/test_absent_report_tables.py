@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from dagster_project.warehouse import statements
+from dagster_project.evidence import layout
+from dagster_project.evidence.checking import verify_pack
+from dagster_project.warehouse import gates, statements
+from tests.evidence.forger import forging
 from tests.evidence.kit import LATER, MONTHS, bill, record
 from tests.oracle.builders import Exports
 from tests.warm import run_trainledger
@@ -67,3 +70,19 @@ def test_restatements_name_the_table_that_cannot_be_built_and_compare_the_other_
     assert whole.returncode == 0 and "/datapoints/" in recorded.read_text(), "nothing of the broken step was kept"
     with broken("rpt_quarterly_disclosure"):
         assert run_trainledger("restatements", "--config", home, now=LATER).returncode == 0, "nothing is to be built"
+
+
+def test_what_a_publication_went_without_is_derived_from_its_gates_and_nobody_calls_a_table_absent(copied_pack: Path) -> None:
+    assert starts_with_report_gates(layout.ABSENT)
+    issue = copied_pack / "issue.json"
+    assert json.loads(issue.read_bytes())["build"]["absent"] == {}
+    forging.changed_json(issue, lambda document: document["build"].update(absent={"rpt_lost_work": "it could not be built"}))
+    forging.listed_again(copied_pack)
+    assert verify_pack(copied_pack).differences == [
+        "issue.json: the report tables that it calls absent are not those whose gate did not pass"
+    ]
+
+
+def starts_with_report_gates(sql: str) -> bool:
+    """The small wheel knows no gates by their code, so their prefix is written there a second time."""
+    return f"'{gates.REPORT}'" in sql

@@ -1,10 +1,9 @@
-"""What a forger writes into a pack or a report: it is named, it writes nothing, it ends; and whose signature counts."""
+"""What a forger writes into a pack or a report: it is named, it writes nothing, it ends."""
 
 from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,7 @@ import duckdb
 import pytest
 
 from dagster_project.evidence.checking import Findings, verify_pack
-from dagster_project.evidence.manifest import MANIFEST, SIGNATURE, manifest_bytes
-from dagster_project.evidence.signing import PUBLIC_KEY, public_key_of, sign
+from dagster_project.evidence.manifest import MANIFEST, manifest_bytes
 from reports import door
 from tests.evidence.kit import NOW
 from tests.warm import run_trainledger
@@ -110,32 +108,6 @@ def test_trace_runs_no_forged_sql_and_proves_nothing_by_no_row(
     done = run_trainledger("trace", "--figure", FIGURE, "--report", folder, "--config", home, now=NOW)
     assert done.returncode in (1, 2) and words in done.stderr, done.stdout + done.stderr
     assert "proved: " not in done.stdout and not outside.exists()
-
-
-def key(folder: Path, name: str) -> Path:
-    """A new Ed25519 key; its public half lies beside it."""
-    private = folder / f"{name}.pem"
-    subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", private], check=True, capture_output=True)
-    private.with_suffix(".pub").write_bytes(public_key_of(private))
-    return private
-
-
-def test_a_signature_can_be_asked_for_and_so_can_whose(copied_pack: Path, tmp_path: Path) -> None:
-    def exit_code(*options: object) -> int:
-        return run_trainledger("verify", copied_pack, *options).returncode
-
-    owner, forger = key(tmp_path, "owner"), key(tmp_path, "forger")
-    assert exit_code() == 0
-    assert exit_code("--require-signature") == 1
-    assert exit_code("--trusted-key", owner.with_suffix(".pub")) == 1
-    (copied_pack / PUBLIC_KEY).write_bytes(public_key_of(owner))
-    (copied_pack / MANIFEST).write_bytes(manifest_bytes(copied_pack))
-    (copied_pack / SIGNATURE).write_bytes(sign(owner, (copied_pack / MANIFEST).read_bytes()))
-    assert exit_code("--require-signature", "--trusted-key", owner.with_suffix(".pub")) == 0
-    assert exit_code("--trusted-key", forger.with_suffix(".pub")) == 1
-    assert exit_code("--trusted-key", owner) == 2, "a private key is none to trust"
-    assert exit_code("--trusted-key", tmp_path / "none.pem") == 2
-    assert run_trainledger("verify", "--landing", "--require-signature").returncode == 2
 
 
 def test_where_nothing_could_be_compared_the_exit_code_is_3() -> None:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 import yaml
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from dagster_project.base.durable import sha256_of
 from dagster_project.evidence import chain
 from dagster_project.landing.retention import cited_hashes
 from reports import quarterly
 from reports.sections.status import Status
-from tests.evidence.kit import APPROVER, LATER, PREPARER
-from tests.evidence.test_evidence_packs import flip, found_in
+from tests.evidence.kit import APPROVER, LATER, PREPARER, key
+from tests.evidence.test_evidence_packs import found_in
 from tests.warm import run_trainledger
 
 pytestmark = pytest.mark.slow
@@ -30,13 +29,6 @@ def issue(config: Path, *more: object, approver: str = APPROVER, now: str = LATE
 
 def reports_of(config: Path) -> Path:
     return config.parent / "home" / "reports"
-
-
-@pytest.fixture
-def key(tmp_path: Path) -> Path:
-    path = tmp_path / "key.pem"
-    path.write_bytes(Ed25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
-    return path
 
 
 @pytest.fixture
@@ -56,21 +48,44 @@ def test_the_first_report_names_who_when_and_that_rows_may_still_change(pack: Pa
 
 
 def test_a_second_issue_is_a_new_report_that_names_the_one_it_takes_the_place_of(
-    home: Path, key: Path, without_paper: None
+    home: Path, tmp_path: Path, without_paper: None
 ) -> None:
     before = sha256_of(reports_of(home) / "issued" / "2026Q2-1.zip")
-    assert issue(home, "--sign", key).returncode == 0
+    assert issue(home, "--sign", key(tmp_path, "approver")).returncode == 0
     first, second = chain.lines_of(reports_of(home))
     assert (second["report_id"], second["supersedes"]) == ("2026Q2-2", "2026Q2-1") and second["previous"]
     assert sha256_of(reports_of(home) / "issued" / "2026Q2-1.zip") == before == first["zip_sha256"]
     signed = reports_of(home) / "issued" / "2026Q2-2"
-    found = found_in(signed)
-    assert found.differences == [] and any("Signed by the key" in text for text in found.remarks)
+    found = found_in(signed.with_suffix(".zip"))
+    assert found.differences == [] and found.signed[0].startswith(f"Signed as approver by {APPROVER}, with the key with sha256 ")
     assert any("2026Q2-2 takes the place" in text for text in found_in(signed.with_name("2026Q2-1")).remarks)
-    flip(signed / "MANIFEST.sig")
-    assert found_in(signed).differences == ["MANIFEST.sig: it is no signature of MANIFEST.json by public-key.pem"]
-    (signed / "MANIFEST.sig").unlink()
-    assert "a signed report has it" in found_in(signed).differences[0]
+    known = json.loads((signed / "issue.json").read_bytes())["head_of_chain"]
+    assert known == {"lines": 1, "report_id": "2026Q2-1", "sha256": second["previous"]}
+
+
+def test_a_report_that_went_with_the_tail_of_the_chain_is_named_and_its_number_is_not_given_again(
+    home: Path, without_paper: None
+) -> None:
+    reports, asked = reports_of(home), ("verify", "--landing", "--config", home)
+    assert issue(home).returncode == 0
+    assert run_trainledger(*asked).returncode == 0
+    assert sorted(path.name for path in (home.parent / "home/landing/_issued").iterdir()) == ["2026Q2-1.json", "2026Q2-2.json"]
+    later = reports / "issued" / "2026Q2-2"
+    shutil.rmtree(later)
+    shutil.copytree(later.with_name("2026Q2-1"), later)  # an older pack in its place
+    done = run_trainledger(*asked, "--json")
+    found = json.loads(done.stdout)["reports"]
+    assert done.returncode == 1 and "issued/2026Q2-2: issue.json: it is of 2026Q2-1, and lies in the place of 2026Q2-2" in found
+    shutil.rmtree(later)
+    for name in ("2026Q2-2.zip", "2026Q2-2.line.json"):
+        (reports / "issued" / name).unlink()
+    chained = (reports / "issued.jsonl").read_text().splitlines(keepends=True)
+    (reports / "issued.jsonl").write_text(chained[0])
+    done = run_trainledger(*asked)
+    assert done.returncode == 1
+    assert f"differs: issued.jsonl: line 2 is missing: 2026Q2-2, issued {LATER}" in done.stdout
+    refused = issue(home)
+    assert refused.returncode == 1 and "reports that were issued are missing: issued.jsonl: line 2" in refused.stderr
 
 
 def test_the_same_publication_gives_the_same_bytes_but_for_the_act_of_issuing(home: Path) -> None:

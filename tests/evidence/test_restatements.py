@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections import defaultdict
 from decimal import Decimal
@@ -12,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from dagster_project.base import code, dbt_project
+from dagster_project.evidence.printed import in_record, is_headline
 from dagster_project.landing.restated import Restated
-from reports.issue import Policy
-from reports.sections.restatements import decision, policy_words
+from reports.issue import RESTATEMENT, RESTATES, Policy
+from reports.sections.restatements import cause_line, decision, policy_words
 from tests.conftest import built_once
 from tests.evidence.kit import APPROVER, LATER, NOW, bill, emissions, record, samples, write_company
 from tests.line.kit import query
@@ -69,7 +71,11 @@ def restated(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRe
 
 
 def steps_of(home: Path) -> dict[str, list[Restated]]:
-    rows = query(home, "select report_id, datapoint_id, cause, before, after, delta from fct_restatements")
+    rows = query(
+        home,
+        "select report_id, datapoint_id, cause, before, after, delta from fct_restatements"
+        " where regexp_matches(datapoint_id, '/glance/[^/]+$')",
+    )
     figures: dict[str, list[Restated]] = defaultdict(list)
     order = ["code", "bill", "run_record", "late_log", "provider_model_version", "factor_or_seed"]
     for row in sorted((Restated(*row) for row in rows), key=lambda one: order.index(one.cause)):
@@ -111,6 +117,44 @@ def test_the_command_states_was_is_decision_and_causes(restated: Path) -> None:
     assert "figures of 1 issued reports are known otherwise now" in text
 
 
+def test_causes_come_first_with_the_headline_figures_that_they_moved_then_every_number_then_texts(restated: Path) -> None:
+    lines = (restated / "told.txt").read_text().splitlines()
+    assert re.fullmatch(
+        r"2026Q2-1, Bill \(restatement\): cost \+3\.00 USD, LBM \+1\.06 kgCO2e, MBM \+0\.532 kgCO2e, \d+ figures, \d+ texts",
+        lines[1],
+    )
+    assert lines[4].startswith("2026Q2-1, Provider model version (change of method): LBM +145")
+    assert [line.partition(" (")[0] for line in lines[:6]] == [
+        *("2026Q2-1, Code", "2026Q2-1, Bill", "2026Q2-1, Run record", "2026Q2-1, Late log"),
+        *("2026Q2-1, Provider model version", "2026Q2-1, Factor or seed"),
+    ]
+    # what was billed in all, which no headline figure is
+    billed = (
+        "2026Q2-1 2026Q2/coverage_of_the_bill/USD,/effective_cost: was 133.500000000000, is 136.500000000000 (disclose): Bill 3.0"
+    )
+    of_all = "2026Q2-1 2026Q2/glance/provider_total_location_based/whole: was 1500.000000000000, is 1700.000000000000 (method): "
+    assert any(line.startswith(billed) for line in lines) and any(line.startswith(of_all) for line in lines)
+    texts = [number for number, line in enumerate(lines) if " -> " in line]
+    assert texts and texts == [*range(texts[0], len(lines) - 1)], "texts are last"
+    assert any("/sentence/" in lines[number] for number in texts)
+
+
+def test_each_printed_number_that_moved_has_its_steps_and_one_that_did_not_has_none(restated: Path) -> None:
+    report = json.loads((restated / "home/reports/issued/2026Q2-1/report/report.json").read_bytes())
+    printed = in_record(report)
+    rows = query(
+        restated / "home",
+        "select datapoint_id, count(*), count(*) filter (before is distinct from after) from fct_restatements group by 1",
+    )
+    assert {count for _, count, _ in rows} == {6} and {id for id, *_ in rows} <= printed.numbers.keys()
+    assert all(moved or is_headline(id) for id, _, moved in rows)
+    texts = query(restated / "home", "select datapoint_id, count(*) from fct_restated_texts group by 1")
+    assert texts and {count for _, count in texts} == {6} and {id for id, _ in texts} <= printed.texts.keys()
+    assert len(printed.numbers) > 500 and not any("/gates/" in id for id in printed.texts), (
+        "nor what a report prints of its build"
+    )
+
+
 def test_asking_again_builds_nothing_and_records_the_same(restated: Path, tmp_path: Path) -> None:
     company = Path(shutil.copytree(restated, tmp_path / "company", symlinks=True))
     config = company / "trainledger.yaml"
@@ -129,7 +173,10 @@ def test_section_8_shows_was_is_and_each_cause_and_names_breaks_in_series(restat
     page = (tmp_path / "2026Q2" / "report.html").read_text()
     report = json.loads((tmp_path / "2026Q2" / "report.json").read_bytes())
     (section,) = (section for section in report["sections"] if section["id"] == "restatements")
-    rows = {row["values"]["datapoint_id"]: row["values"] for row in section["tables"][0]["rows"]}
+    tables = {table["id"]: table["rows"] for table in section["tables"]}
+    assert [*tables] == ["restated_by_cause", "restated", "restated_texts"] and tables["restated_texts"]
+    assert section["sentences"][1]["text"].startswith("2026Q2-1, Bill (restatement): cost +3.00")
+    rows = {row["values"]["datapoint_id"]: row["values"] for row in tables["restated"]}
     cost = rows["2026Q2/glance/effective_cost"]
     assert (Decimal(cost["was"]), Decimal(cost["known_now"]), Decimal(cost["bill_delta"])) == (129, Decimal("120.5"), 3)
     assert "Breaks in series: 2026Q2-1 (another version of the code), 2026Q2-1 (emissions delivered again" in page
@@ -146,23 +193,39 @@ def test_before_anything_is_issued_the_table_is_there_and_empty(issued: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("was", "now", "said"),
+    ("was", "now", "by_method", "decided"),
     [
-        ("100", "100", "unchanged"),
-        ("100", "104.99", "disclose"),
-        ("100", "95", "restate"),
-        ("-100", "-105", "restate"),
-        (None, "1", "restate"),
-        ("1", None, "restate"),
-        (None, None, "unchanged"),
-        ("0", "1", "restate"),
+        ("100", "100", "0", "unchanged"),
+        ("100", "104.99", "0", "disclose"),
+        ("100", "95", "0", "restate"),
+        ("-100", "-105", "0", "restate"),
+        (None, "1", None, "restate"),
+        ("1", None, "0", "restate"),
+        (None, None, None, "unchanged"),
+        ("0", "1", "0", "restate"),
+        ("100", "90", "-10", "method"),
+        ("100", "90", "-9", "disclose"),
+        ("100", "98", "-10", "restate"),
+        ("0", "1", "1", "method"),
     ],
 )
-def test_the_threshold_is_of_the_cumulative_change_against_what_was_published(
-    was: str | None, now: str | None, said: str
+def test_the_threshold_is_of_the_cumulative_change_against_what_was_published_without_changes_of_method(
+    was: str | None, now: str | None, by_method: str | None, decided: str
 ) -> None:
-    values = [None if text is None else Decimal(text) for text in (was, now)]
-    assert decision(values[0], values[1], Decimal("0.05")) == said
+    first, last, method = (None if text is None else Decimal(text) for text in (was, now, by_method))
+    rest = None if first is None or last is None or method is None else last - first - method
+    assert decision(first, last, Policy(), {"code": method, "bill": rest}) == decided
+
+
+def test_which_cause_restates_and_which_is_a_change_of_method_is_a_setting() -> None:
+    steps = {"code": Decimal(0), "provider_model_version": Decimal(-10)}
+    assert decision(Decimal(100), Decimal(90), Policy(), steps) == "method"
+    otherwise = Policy(restates=RESTATES | {"provider_model_version": RESTATEMENT})
+    assert decision(Decimal(100), Decimal(90), otherwise, steps) == "restate"
+    assert cause_line(
+        "provider_model_version", otherwise, {"provider_total_location_based": (Decimal(-180), "kgCO2e")}, 34, 1
+    ) == ("Provider model version (restatement): LBM -180 kgCO2e, 34 figures, 1 text")
+    assert "moved by code and provider model version is a change of method" in policy_words(Policy())
 
 
 def test_the_policy_is_words_and_what_is_not_configured_is_reported() -> None:

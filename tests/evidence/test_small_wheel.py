@@ -13,11 +13,13 @@ import duckdb
 import pytest
 
 from dagster_project.evidence.checking import verify_pack
+from dagster_project.evidence.countersigning import sign_pack
 from dagster_project.evidence.findings import tell_findings
-from dagster_project.evidence.manifest import MANIFEST, SIGNATURE
-from dagster_project.evidence.signing import PUBLIC_KEY, public_key_of, sign
+from dagster_project.evidence.signatures import Trust
+from dagster_project.evidence.signing import trusted_key
+from tests.evidence.kit import key
 from tests.evidence.test_evidence_packs import flip, seal
-from tests.evidence.test_forged_packs import forge_in_pack, key
+from tests.evidence.test_forged_packs import forge_in_pack
 from tests.interpreters import surroundings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -70,11 +72,12 @@ def lines_of(text: str) -> list[str]:
 
 def outcomes(environment: Path, pack: Path, trusted: Path | None = None) -> tuple[tuple[int, str], tuple[int, str]]:
     """Exit code and lines of the small wheel, then of the product."""
-    words = ["--require-signature", "--trusted-key", trusted] if trusted else []
+    words = ["--require-signature", "--signed-as", "approver", "--trusted-key", trusted] if trusted else []
     small = run(environment / "bin" / "trainledger-verify", pack, *words)
     assert small.stderr == ""
     lines: list[str] = []
-    code = tell_findings(verify_pack(pack, trusted, trusted is not None), lines.append)
+    trust = Trust((trusted_key(trusted),), is_signature_required=True, roles=frozenset({"approver"})) if trusted else Trust()
+    code = tell_findings(verify_pack(pack, trust), lines.append)
     return (small.returncode, small.stdout), (code, "\n".join(lines))
 
 
@@ -100,9 +103,7 @@ def test_forged_packs_have_the_same_differences(alone: Path, copied_pack: Path, 
 
 def test_damaged_and_signed_packs_have_the_same_outcome(alone: Path, copied_pack: Path, tmp_path: Path) -> None:
     owner, other = key(tmp_path, "owner"), key(tmp_path, "other")
-    (copied_pack / PUBLIC_KEY).write_bytes(public_key_of(owner))
-    seal(copied_pack)
-    (copied_pack / SIGNATURE).write_bytes(sign(owner, (copied_pack / MANIFEST).read_bytes()))
+    sign_pack(copied_pack, owner, "approver", None, ())
     for trusted, expected in ((owner, 0), (other, 1)):
         (code, small), (other_code, whole) = outcomes(alone, copied_pack, trusted.with_suffix(".pub"))
         assert (code, lines_of(small)) == (other_code, lines_of(whole)) and code == expected

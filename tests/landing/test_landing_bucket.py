@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
@@ -11,6 +12,7 @@ import pytest
 
 from dagster_project.base.failures import SourceError, UsageError
 from dagster_project.commands.verifying import verify_landing
+from dagster_project.landing.records import IssuedLine
 from dagster_project.landing.retention import prune
 from dagster_project.landing.store import SourceLanding
 from dagster_project.warehouse.building import compare_landed
@@ -229,3 +231,16 @@ def test_a_missing_bucket_is_reported_with_what_is_needed(tmp_path: Path, bucket
 def test_a_landing_that_is_no_folder_and_no_bucket_is_a_mistake_in_the_configuration(tmp_path: Path, landing: str) -> None:
     with pytest.raises(UsageError, match=r"trainledger\.yaml"):
         Organisation(tmp_path, landing=landing).line.elect()
+
+
+def test_which_reports_were_issued_of_it_is_known_in_a_bucket_too(organisation: Organisation, bucket: Bucket) -> None:
+    store = organisation.line.landing.store
+    assert store.issued() == []
+    lines = [
+        IssuedLine(report_id=f"2026Q{n}-1", number=n, line_sha256=f"{n}" * 64, issued_at=datetime(2026, 3 * n + 1, 1, tzinfo=UTC))
+        for n in (1, 2)
+    ]
+    for line in lines:
+        store.put_record(line)
+    assert organisation.line.landing.store.issued() == lines
+    assert bucket.listed() == ["ledger/_issued/2026Q1-1.json", "ledger/_issued/2026Q2-1.json"]

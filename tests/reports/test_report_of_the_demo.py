@@ -73,7 +73,7 @@ def test_every_table_of_today_has_an_answer_and_every_gate_passed(reports: dict[
 def test_the_demo_command_wrote_the_same_bytes(demo_home: Path, published: Path, tmp_path: Path) -> None:
     written = demo_home / "trainledger-home" / "reports" / "2026Q2"
     settings = load_settings(demo_home / "trainledger.yaml")
-    again = render(published, "2026Q2", tmp_path, organisation=settings.organisation.name, policy=policy_of(settings.reporting))
+    again = render(published, "2026Q2", tmp_path, organisation=settings.organisation.name, policy=policy_of(settings))
     assert again.html.read_bytes() == (written / "report.html").read_bytes()
     assert again.json.read_bytes() == (written / "report.json").read_bytes()
     page, record = (written / "report.html").read_text(encoding="utf-8"), json.loads((written / "report.json").read_text())

@@ -13,7 +13,7 @@ from dagster_project.base.failures import TrainledgerError, UsageError, machine_
 from reports.errors import ReportError
 
 BUG = 70
-_ABOUT = """Verify an issued report of trainledger against its own evidence: every file, the signature, the chain where it is
+_ABOUT = """Verify an issued report of trainledger against its own evidence: every file, signatures, the chain where it is
 beside it, every figure from its SQL; with the extra `rendering`, its pages byte for byte. Changes nothing, asks no network.
 Exit code 0: nothing differs; 1: something does; 2: wrong use, or no pack; 3: nothing could be compared."""
 _ABOUT_TRACE = "From a figure of the report to the rows of the pack that give it alone, and the groups of the bill behind them."
@@ -46,8 +46,17 @@ def run(arguments: Sequence[str] | None = None) -> int:
 def _verify(asked: argparse.Namespace) -> int:
     from dagster_project.evidence.checking import verify_pack
     from dagster_project.evidence.findings import tell_findings
+    from dagster_project.evidence.signatures import Trust
+    from dagster_project.evidence.signing import trusted_key
+    from dagster_project.evidence.stamps import trusted_authorities
 
-    return tell_findings(verify_pack(asked.path, asked.trusted_key, asked.require_signature), print, as_json=asked.json)
+    trust = Trust(
+        tuple(map(trusted_key, asked.trusted_key)),
+        is_signature_required=asked.require_signature,
+        roles=frozenset(asked.signed_as),
+        authorities=trusted_authorities(asked.trusted_tsa),
+    )
+    return tell_findings(verify_pack(asked.path, trust), print, as_json=asked.json)
 
 
 def _trace(asked: argparse.Namespace) -> int:
@@ -67,8 +76,15 @@ def _parser() -> argparse.ArgumentParser:
         epilog=f"{_ABOUT_TRACE} trainledger-verify trace --figure ID PACK; trainledger-verify trace --help",
     )
     parser.add_argument("--version", action="version", version=__version__)
-    parser.add_argument("--trusted-key", type=Path, metavar="FILE", help="the public key (PEM) that must have signed it")
+    a_key = "a public key that must have signed it; repeatable"
+    parser.add_argument("--trusted-key", type=Path, metavar="FILE", action="append", default=[], help=a_key)
     parser.add_argument("--require-signature", action="store_true", help="a report without a signature differs")
+    roles = ("preparer", "approver")
+    parser.add_argument(
+        "--signed-as", choices=roles, action="append", default=[], help="as whom it must have been signed; repeatable"
+    )
+    a_certificate = "certificate (PEM) of an authority that must have stamped its time; repeatable"
+    parser.add_argument("--trusted-tsa", type=Path, metavar="FILE", action="append", default=[], help=a_certificate)
     return _with_common(parser)
 
 
