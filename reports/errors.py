@@ -9,6 +9,10 @@ class QuarterError(ReportError):
     """The quarter is not written like 2026Q3."""
 
 
+class YearError(ReportError):
+    """The fiscal year is not written like 2026, or nothing of it is published."""
+
+
 class PublicationError(ReportError):
     """The published file is absent, or not one of ours."""
 

@@ -11,7 +11,7 @@ from itertools import takewhile
 from urllib.parse import quote
 
 from reports.door import Row
-from reports.quarter import Quarter, Window
+from reports.quarter import FiscalYear, Quarter, Window
 
 TEXT_KINDS = frozenset({"text", "code", "state", "month", "date", "time", "flag", "digest"})
 
@@ -43,7 +43,7 @@ class Column:
         return self.unit or units.get(self.kind, "")
 
 
-Span = Quarter | Window  # what fills the marks of a query
+Span = Quarter | Window | FiscalYear  # what fills the marks of a query
 
 
 @dataclass(frozen=True)

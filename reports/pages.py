@@ -13,6 +13,7 @@ of its name. `_` holds what else these columns have in common, in the words of `
 Beside the columns: `rows: {quarter: $quarter}` chooses, by constants or arguments; `{names: {contains: $text}}` by a part of the
 column's text, in either case; an argument that is not given chooses all, in a list none. `order` is by the key if there is none;
 `also` are columns that only drawings and sentences read. A page may have arguments in its SELECT as well (macro `argument`).
+`has_filed: true`: the columns of the answer of providers that is filed are headed so, location-based or market-based.
 """
 
 import re
@@ -29,7 +30,7 @@ from reports.publication import Publication
 QUARTERS = re.compile(r"/\* quarters \*/.*?/\* end of quarters \*/", re.DOTALL)
 WINDOWS = re.compile(r"/\* windows \*/.*?/\* end of windows \*/", re.DOTALL)
 ARGUMENT = re.compile(r"/\* (\w+) \*/.*?/\* end of \1 \*/", re.DOTALL)
-NOT_OF_A_SPEC = frozenset({"columns", "key", "method", "rows", "order", "also"})
+NOT_OF_A_SPEC = frozenset({"columns", "key", "method", "rows", "order", "also", "has_filed"})
 ENDINGS = {
     "money": "_cost",
     "mass": "_kgco2e",
@@ -192,10 +193,24 @@ def answer(
         return Table(TableSpec(asked, asked, "", (), method=""), absent="not part of this publication", quarter=span.name)
     page = publication.pages[asked]
     spec = words(declared_spec(asked, page.declared)).of(span)
+    if page.declared.get("has_filed"):
+        spec = replace(spec, columns=tuple(_headed_as_filed(publication, spec.columns)))
     spec = replace(spec, model=page.model, sql=changed(query(publication, asked, span.arguments)))
     if publication.missing(spec.sql):
         return Table(spec, absent="not part of this publication", quarter=span.name)
     return Table(spec, tuple(publication.rows(spec.sql)), quarter=span.name)
+
+
+def _headed_as_filed(publication: Publication, columns: Iterable[Column]) -> Iterator[Column]:
+    """The columns, those of the method whose electricity is filed with a mark in their heading."""
+    filed = tuple(f"{row['scope3_electricity']}_based" for row in rows(publication, "filed_method", {}))
+    for column in columns:
+        if not any(method in column.key for method in filed):
+            yield column
+        elif column.group:
+            yield replace(column, group=f"{column.group}, filed")
+        else:
+            yield replace(column, label=f"{column.label}, filed")
 
 
 def answered(

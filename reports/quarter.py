@@ -1,4 +1,4 @@
-"""The time that a report is about, in UTC, and its words: a calendar quarter, or the dates that somebody asks about.
+"""The time that a report is about, in UTC, and its words: a calendar quarter, a fiscal year, or dates that somebody asks about.
 
 Month names are English and fixed, so that no locale reaches a report.
 """
@@ -132,4 +132,26 @@ class Window:
 
     def fill(self, text: str) -> str:
         """A sentence with the mark of a quarter as one of this window: `$quarter` becomes its days in words."""
+        return Template(text).substitute(quarter=self.words)
+
+
+@dataclass(frozen=True)
+class FiscalYear:
+    """Twelve months, named by the calendar year in which they end; `end` is excluded."""
+
+    name: str
+    start: date
+    end: date
+
+    @property
+    def words(self) -> str:
+        return f"fiscal year {self.name}, {day_name(self.start)} to {day_name(self.end - timedelta(days=1))}"
+
+    @property
+    def arguments(self) -> dict[str, str | date]:
+        """What the rows of a page are chosen by."""
+        return {"fiscal_year": self.name, "start": self.start, "end": self.end}
+
+    def fill(self, text: str) -> str:
+        """A sentence with the mark of a quarter as one of this year: `$quarter` becomes its days in words."""
         return Template(text).substitute(quarter=self.words)

@@ -6,6 +6,7 @@ takes the place of is decided in SQL.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
@@ -23,7 +24,9 @@ KIND = "user_inputs"
 SCHEMA = Schema(
     columns=(
         required("kind", Text, filled=True),
-        required("key", Text, filled=True),  # what the figure is of: a run, a region, an accelerator type or a workload
+        required(
+            "key", Text, filled=True
+        ),  # what the figure is of: a run, a region, an accelerator type, a workload or a fiscal year
         required("value", Number, filled=True, below=1e24),
         required("unit", Text, filled=True),
         required("source", Text, filled=True),  # a figure without a source cannot be disclosed
@@ -37,6 +40,7 @@ SCHEMA = Schema(
     remedy_page="docs/sources/user_inputs.md",
     measures={"value": 9, "target_value": 9, "tokens": 0},
 )
+YEAR = re.compile(r"[12]\d{3}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +53,16 @@ class Figure:
     narrows: tuple[str, ...]  # the columns that may name the only runs or regions; `key` names the rest
     bases: tuple[str, ...]
     is_money: bool = False  # in any currency, as a code of three letters
+    is_of_a_year: bool = False  # key is the fiscal year, by the calendar year in which it ends
 
 
 PER_KWH = {"kgCO2e/kWh": 1.0, "gCO2e/kWh": 0.001, "kgCO2e/MWh": 0.001, "tCO2e/MWh": 1.0}
 WATTS = Figure({"W": 1.0, "kW": 1000.0}, 0, 100_000, ("training_run_id", "region_id"), ())
 PORT = Figure({}, 0, 1e12, (), (), is_money=True)  # what moving a workload costs once
-PORT_EMISSIONS = Figure({"kgCO2e": 1.0, "tCO2e": 1000.0}, 0, 1e12, (), ())  # of running on both for a while
+MASSES = {"kgCO2e": 1.0, "tCO2e": 1000.0}
+PORT_EMISSIONS = Figure(MASSES, 0, 1e12, (), ())  # of running on both for a while
+YEARS_MASS = Figure(MASSES, 0, 9e11, (), (), is_of_a_year=True)
+SCOPE_3_CATEGORIES = range(1, 16)  # of the GHG Protocol; 1 without the cloud, whose tonnes the providers report
 FIGURES = {
     "measured_energy": Figure(
         {"kWh": 1.0, "Wh": 0.001, "MWh": 1e3, "GWh": 1e6}, 0, 1e11, ("region_id",), ("chip", "chip_host", "it", "facility")
@@ -66,6 +74,13 @@ FIGURES = {
     "factor": Figure(PER_KWH, 0, 1.5, ("training_run_id",), ("location_based",)),
     **dict.fromkeys(("porting_cost_to_trainium", "porting_cost_to_tpu"), PORT),
     **dict.fromkeys(("porting_emissions_to_trainium", "porting_emissions_to_tpu"), PORT_EMISSIONS),
+    # what the organisation's inventory has beside the cloud, by fiscal year: without it no framework's list is complete
+    **dict.fromkeys(("own_scope_1", "own_scope_2_location_based", "own_scope_2_market_based"), YEARS_MASS),
+    **dict.fromkeys((f"own_scope_3_category_{number}" for number in SCOPE_3_CATEGORIES), YEARS_MASS),
+    # of the cloud in months of the year before the first bill of a payer: 0 where there was no account yet
+    **dict.fromkeys(("own_cloud_location_based", "own_cloud_market_based"), YEARS_MASS),
+    "own_revenue": Figure({}, 0, 1e15, (), (), is_money=True, is_of_a_year=True),
+    "own_headcount": Figure({"employees": 1.0}, 0, 1e8, (), (), is_of_a_year=True),
 }
 
 
@@ -86,6 +101,8 @@ def _mistakes(row: Row) -> Iterator[tuple[str, str]]:
         yield "basis", f"where the basis of {kind} is " + (f"one of {', '.join(figure.bases)}" if figure.bases else "empty")
     if kind == "measured_energy":
         yield from _wrong_month(row)
+    if figure.is_of_a_year and not YEAR.fullmatch(row["key"]):
+        yield "key", f"where {kind} is of a fiscal year, like 2026"
 
 
 def _wrong_month(row: Row) -> Iterator[tuple[str, str]]:

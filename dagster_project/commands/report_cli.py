@@ -107,6 +107,28 @@ def report_model(
         say("No run names a model, so there is no sheet.")
 
 
+@report_app.command("yearly")
+@guarded
+def report_yearly(
+    year: Annotated[str, typer.Option("--year", help="Fiscal year, by the calendar year in which it ends, like 2026.")],
+    out: Annotated[Path | None, typer.Option("--out", help="Where its folder goes; default: reports/ in the home.")] = None,
+    config: Config = DEFAULT_CONFIG,
+) -> None:
+    """Write the disclosures of a fiscal year (HTML, PDF, JSON, CSV): each framework's list whole, or refused by what it lacks.
+
+    Example: trainledger report yearly --year 2026
+    """
+    from dagster_project.publishing.reporting import render_year
+
+    settings = settings_of(config)
+    published = settings.home / "published" / "trainledger.duckdb"
+    report = render_year(published, out or settings.home / "reports", year, settings.organisation.name)
+    typer.echo(f"{report.html}")
+    say(f"{report.year.words} is {report.status}")
+    for refused in report.refused:
+        say(refused)
+
+
 @report_app.command("compare")
 @guarded
 def report_compare(

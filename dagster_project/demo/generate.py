@@ -14,6 +14,7 @@ from dagster_project.demo.aws import write as aws
 from dagster_project.demo.clock import HISTORY, MONTHS, NOW, iso
 from dagster_project.demo.files import put
 from dagster_project.demo.gcp import write as gcp
+from dagster_project.demo.inventory import FIRST_MONTH, write_inventory
 from dagster_project.demo.organisation import NAME, TAG_KEY
 from dagster_project.demo.registrations import write_plans, write_registration
 from dagster_project.demo.runs import write_correction
@@ -30,6 +31,8 @@ organisation: {{name: "{NAME}", reporting_currency: USD}}
 home: ./trainledger-home
 run_tag_keys: [{TAG_KEY}]
 carbon_weights: list_cost
+scope3_electricity: {{method: location, reason: "contracts behind the market-based figure are not reviewed"}}
+fiscal_year_start: {FIRST_MONTH}
 reporting: {{prepared_by: "Paula Preparer (invented)", approved_by: ["Anton Approver (invented)"], base_year: 2026}}
 sources:
   - {{name: payer-a-cur,    kind: aws_cur,        location: ./exports/payer-a-cur}}
@@ -78,6 +81,7 @@ times are the providers' delivery times.
 | exports/neuron-power, gpu, rack | what a Neuron driver, nvidia-smi and a rack's meter read beside one run each, every minute |
 | exports/runs | run records of both clouds; in runs/goodput what Google's recorder wrote of four TPU runs, one restarted |
 | exports/plans | plans of comparisons, written before their first pair; in exports/runs/language one file of a recorder |
+| exports/plans/inventory-2026.csv | own scopes, revenue and employees of the fiscal year to August 2026 |
 | late/payer-a-carbon | June in the new model version: the demo lets it arrive after the report of the second quarter was issued |
 | late/runs | a run record as its team corrects it after that: `trainledger demo --late` lets it arrive |
 | truth.json | what really happened, line by line |
@@ -162,6 +166,7 @@ def write_demo(folder: Path, scale: int = 1) -> None:
     energy = observed.told(truth.ambiguous_runs(worlds))
     write_correction(folder / LATE / "runs", gcp_worlds[0].runs)
     write_plans(exports / "plans", aws_worlds[0].runs)
+    write_inventory(exports / "plans")
     write_registration(exports / "runs", gcp_worlds[0])
     progress = goodput.write_goodput(exports / "runs" / "goodput", gcp_worlds)
     notes = {"organisation": NAME, "now": iso(NOW), "scale": scale, "goodput": progress}

@@ -211,6 +211,8 @@ def _settings_of(issued: Mapping[str, Any], place: str, scratch: Path) -> Settin
         "least_difference": rules.get("least_difference", "0.05"),  # packs of before have none
         "hosts": rules.get("hosts", {}),  # packs of before have none
         "meters": rules.get("meters", {}),  # packs of before have none
+        "scope3_electricity": dict(zip(("method", "reason"), rules.get("scope3_electricity", ()), strict=False)),
+        "fiscal_year_start": rules.get("fiscal_year_start", 1),
         "sources": [{**source, "location": str(scratch)} for source in issued["sources"]],
     }
     (scratch / "home").mkdir()

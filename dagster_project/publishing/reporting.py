@@ -8,11 +8,12 @@ from pathlib import Path
 from dagster_project.base import modes
 from dagster_project.base.failures import UsageError, writing_to
 from dagster_project.settings import Settings
-from reports import comparison
+from reports import comparison, yearly
 from reports.errors import ReportError
 from reports.issue import RESTATES, Issue, Policy
 from reports.quarterly import QuarterlyReport, render
 from reports.sheets import render_sheets
+from reports.yearly import YearlyReport
 
 
 def policy_of(settings: Settings) -> Policy:
@@ -47,6 +48,14 @@ def render_comparison(
     """Render the comparison from `start` up to and without `end` into `<folder>/compare-<start>_<end>`."""
     with _rendering(published_file, folder):
         report = comparison.render(published_file, start, end, folder, organisation=organisation)
+        _share(report.html.parent, published_file)
+        return report
+
+
+def render_year(published_file: Path, folder: Path, year: str, organisation: str) -> YearlyReport:
+    """Render the disclosures of a fiscal year into `<folder>/year-<year>`."""
+    with _rendering(published_file, folder):
+        report = yearly.render(published_file, year, folder, organisation=organisation)
         _share(report.html.parent, published_file)
         return report
 

@@ -130,6 +130,23 @@ class Schedules(Strict):
         return self
 
 
+class Scope3Electricity(Strict):
+    """Which of the two answers of a provider is in the Scope 3 that is filed, and why."""
+
+    method: Literal["location", "market"] = "location"
+    reason: Annotated[str, Field(min_length=1, max_length=300, pattern=r"^[^\x00-\x1f]+$")] = (
+        "the location-based figure rests on no contractual instrument of a supplier"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _a_choice_has_its_reason(cls, given: Any) -> Any:
+        given = {"method": given} if isinstance(given, str) else given
+        if isinstance(given, dict) and given.get("method") == "market" and not given.get("reason"):
+            raise ValueError("market-based electricity is filed for a reason: write {method: market, reason: why}")
+        return given
+
+
 class SourceSettings(Strict):
     """One source: what it is, where it is, and how to reach it."""
 
@@ -203,6 +220,8 @@ class Rules:
     books: dict[str, bool | str | None]  # by source: `book:` as configured
     hosts: dict[str, str]  # by what telemetry calls a machine: the resource that it is
     meters: dict[str, tuple[str, ...]]  # by a meter that several machines share: the machines
+    scope3_electricity: tuple[str, str] = (Scope3Electricity().method, Scope3Electricity().reason)
+    fiscal_year_start: int = 1
 
 
 class Settings(Strict):
@@ -215,6 +234,8 @@ class Settings(Strict):
     run_tag_keys: Annotated[list[str], Field(min_length=1)] = ["training_run_id"]
     carbon_weights: Literal["list_cost", "energy"] = "list_cost"
     least_difference: Annotated[Decimal, Field(gt=0, lt=1)] = Decimal("0.05")  # below it two sides of a comparison are equivalent
+    scope3_electricity: Scope3Electricity = Scope3Electricity()
+    fiscal_year_start: Annotated[int, Field(ge=1, le=12)] = 1  # the month; a year is named by the calendar year in which it ends
     # what telemetry calls a machine, and the resource by which bill and run records name it: {"10.0.0.7:9400": i-0123}
     hosts: dict[Annotated[str, Field(min_length=1)], Annotated[str, Field(min_length=1)]] = {}
     meters: dict[
@@ -258,7 +279,9 @@ class Settings(Strict):
         meters = {meter: tuple(machines) for meter, machines in self.meters.items()}
         currency = self.organisation.reporting_currency
         least = f"{self.least_difference.normalize():f}"
-        return Rules(tuple(self.run_tag_keys), self.carbon_weights, currency, least, books, self.hosts, meters)
+        filed = self.scope3_electricity.method, self.scope3_electricity.reason
+        keys = tuple(self.run_tag_keys)
+        return Rules(keys, self.carbon_weights, currency, least, books, self.hosts, meters, filed, self.fiscal_year_start)
 
     @property
     def base(self) -> Path:

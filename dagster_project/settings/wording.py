@@ -33,6 +33,8 @@ _EXAMPLES = {
     "comparison": 'comparison: "30 8 22 * *"',
     "prune": 'prune: "0 3 * * 0"',
     "history_megabytes": "history_megabytes: 500",
+    "scope3_electricity": "scope3_electricity: {method: market, reason: our suppliers' contracts are reviewed every year}",
+    "fiscal_year_start": "fiscal_year_start: 10",
     "location": "location: s3://bucket/prefix",
     "name": "name: my-bill",
     "home": "home: ./trainledger-home",

@@ -59,7 +59,14 @@ TABLES: dict[str, dict[str, str]] = {
     "registration_files": {"source_name": "VARCHAR", "source_object": "VARCHAR", "evidence_of_time": "VARCHAR"},
     "host_names": {"host_id": "VARCHAR", "resource_id": "VARCHAR"},
     "shared_meters": {"meter": "VARCHAR", "machine": "VARCHAR"},
-    "settings": {"carbon_weights": "VARCHAR", "reporting_currency": "VARCHAR", "least_difference": "DECIMAL(38, 12)"},
+    "settings": {
+        "carbon_weights": "VARCHAR",
+        "reporting_currency": "VARCHAR",
+        "least_difference": "DECIMAL(38, 12)",
+        "scope3_electricity": "VARCHAR",
+        "scope3_electricity_reason": "VARCHAR",
+        "fiscal_year_start": "BIGINT",
+    },
     "months": {
         "provider_name": "VARCHAR",
         "payer_account_id": "VARCHAR",
@@ -99,7 +106,12 @@ def rows_of_tables(rules: Rules, election: Election, months: Sequence[date]) -> 
         "registration_files": _registration_files(election),
         "host_names": sorted(rules.hosts.items()),
         "shared_meters": sorted((meter, machine) for meter, machines in rules.meters.items() for machine in machines),
-        "settings": [(rules.carbon_weights, rules.reporting_currency, rules.least_difference)],
+        "settings": [
+            (
+                *(rules.carbon_weights, rules.reporting_currency, rules.least_difference),
+                *(*rules.scope3_electricity, rules.fiscal_year_start),
+            )
+        ],
         "months": [tuple((asdict(m) | {"usage_month": first_day(m.usage_month)}).values()) for m in payer_months(election)],
         "restatements": [one[:6] for one in election.restated if not one.is_text],
         "restated_texts": [one[:5] for one in election.restated if one.is_text],

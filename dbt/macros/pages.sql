@@ -204,9 +204,19 @@ group by grouping sets ((quarter, {{ attribute }}, accelerator_family, billing_c
     (select build_id from {{ source('ops', 'builds') }} order by started_at desc, build_id desc limit 1)
 {%- endmacro %}
 
-{# The frameworks of disclosure in reading order. #}
+{# The frameworks of disclosure in reading order; what the ledger itself has comes first. #}
 {% macro framework_position() -%}
-    coalesce(list_position(['ESRS-2023', 'ESRS-2026', 'IFRS-S2', 'CDP', 'SB-253', 'GRI'], framework), 7)
+    list_position(['contribution', 'ESRS-2023', 'ESRS-2026', 'IFRS-S2', 'CDP', 'SB-253', 'GRI-2016', 'GRI-2025'], framework)
+{%- endmacro %}
+
+{# Whether a row is what is filed, part of it, or the answer of providers that is not filed. #}
+{% macro filed_mark(rows) -%}
+    case
+        when {{ rows }}.is_filed then 'filed'
+        when {{ rows }}.datapoint like 'of which%' then 'a part'
+        when {{ rows }}.datapoint like 'Energy%' then 'beside'
+        else 'not filed'
+    end
 {%- endmacro %}
 
 {# The headline figures in reading order, the first five those of the first page, and what a report calls them. #}

@@ -20,7 +20,7 @@ from reports.page import layout, records, templating, words
 from reports.page.charts import Chart
 from reports.page.names import visible
 from reports.page.numbers import EN_DASH, amount, grouped, interval, is_share, scaled, share, significant
-from reports.quarter import Quarter, Window, short_month_name
+from reports.quarter import FiscalYear, Quarter, Window, short_month_name
 
 SCRIPT = Path(__file__).with_name("templates").joinpath("search.js").read_text(encoding="utf-8")
 
@@ -54,14 +54,19 @@ def _value_lines(figure: Figure, value: Decimal) -> list[str]:
     return lines
 
 
-def _change_lines(figure: Figure) -> list[str]:
+def _stem(figure: Figure) -> str:
+    """What both answers of a pair are called: location-based and market-based are one mass by two methods."""
+    return re.sub("_(location|market)_based", "", figure.id)
+
+
+def _change_lines(figure: Figure, greatest: Decimal | None) -> list[str]:
     """The last quarter and the change, or the reason why none is shown."""
     lines = []
     if figure.prior is not None:
         if figure.prior_low is not None and figure.prior_high is not None:
             lines.append(f"{figure.prior_quarter}: {interval(figure.prior, figure.prior_low, figure.prior_high, figure.unit)}")
         else:
-            lines.append(f"{figure.prior_quarter}: {amount(figure.prior, figure.unit)}")
+            lines.append(f"{figure.prior_quarter}: {amount(figure.prior, figure.unit, greatest)}")
     if figure.change is not None and is_share(figure.unit):
         lines.append(f"{_signed(figure.change * 100)} percentage points")
     elif figure.change_ratio is not None:
@@ -100,7 +105,7 @@ def tile(figure: Figure, greatest: Decimal | None = None) -> Tile:
         scale, unit = scaled(figure.value if greatest is None else greatest, figure.unit)
         number = significant(figure.value / scale)
     lines += _value_lines(figure, figure.value) if figure.value is not None else []
-    return Tile(figure.id, figure.label, number, unit, (*lines, *_change_lines(figure)))
+    return Tile(figure.id, figure.label, number, unit, (*lines, *_change_lines(figure, greatest)))
 
 
 def _tiles(figures: list[Figure]) -> list[Tile]:
@@ -218,10 +223,42 @@ def sheets(record: dict[str, Any], quarter: Quarter, sections: list[Section]) ->
 
 def comparison(record: dict[str, object], window: Window, sections: list[Section]) -> str:
     """A comparison as one HTML file that loads nothing: the look and the tables of the quarterly report, around two dates."""
+    return _of_tables(
+        record,
+        sections,
+        title=f"Trainium and TPU compared, {window.words}",
+        kicker="Training runs: Trainium and TPU compared",
+        span=f"Runs that ended from {window.words}, days in UTC (to {window.end}, which is not in it)",
+        words=window.words,
+        command=f"trainledger report compare --from {window.start} --to {window.end}",
+        data="comparison.json",
+    )
+
+
+def yearly(record: dict[str, object], year: FiscalYear, sections: list[Section]) -> str:
+    """The lists of a fiscal year as one HTML file that loads nothing."""
+    return _of_tables(
+        record,
+        sections,
+        title=f"disclosures of {year.words}",
+        kicker="Disclosures of a fiscal year",
+        span=f"{year.words.replace('f', 'F', 1)}, months in UTC ({record['status']})",
+        words=year.words,
+        command=f"trainledger report yearly --year {year.name}",
+        data="yearly.json",
+    )
+
+
+def _of_tables(record: dict[str, object], sections: list[Section], **named: str) -> str:
     pages = [
-        {"section": section, "number": n, "tables": [layout.page_table(table) for table in section.tables]}
+        {
+            "section": section,
+            "lead": _with_code(section.lead),
+            "number": n,
+            "tables": [layout.page_table(table) for table in section.tables],
+        }
         for n, section in enumerate(sections, 1)
     ]
     digests = _digests([table for section in sections for table in section.tables])
     template = templating.environment().get_template("comparison.html")
-    return template.render(record=record, window=window, pages=pages, digests=digests)
+    return template.render(record=record, pages=pages, digests=digests, **named)

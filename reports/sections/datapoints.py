@@ -1,7 +1,7 @@
-"""Section 6: the datapoints of disclosure frameworks, each with its figure or the reason why there is none.
+"""Section 6: what a quarter contributes to the disclosures of its year, each figure whole or with the reason why there is none.
 
 The figures are rows of a published table. What each of them means in the reader's own inventory is in
-docs/methodology/disclosure.md.
+docs/methodology/disclosure.md; the lists of frameworks are of fiscal years (yearly.py).
 """
 
 from reports.model import Section
@@ -9,17 +9,14 @@ from reports.pages import answered
 from reports.publication import Publication
 from reports.quarter import Quarter
 
+LEAD = (
+    "Tonnes of a cloud are Scope 3, category 1 of our own inventory, also where they are the provider's Scope 2, and of the two "
+    "answers of providers one is filed. No framework asks for quarterly figures: this is what the quarter adds to the year, "
+    "whose lists are in `trainledger report yearly`."
+)
+
 
 def section(publication: Publication, quarter: Quarter) -> Section:
-    """The chapter, its lead made from its rows."""
-    tables = answered(publication, quarter, "datapoints_by_framework", "datapoints")
-    rows = tables["datapoints"].rows if "datapoints" in tables else ()
-    lead = ""
-    if rows:
-        filled, frameworks = sum(row["value"] is not None for row in rows), len({row["framework"] for row in rows})
-        lead = (
-            f"{filled} of {len(rows)} datapoints of {frameworks} frameworks have a figure; the others say why not. Tonnes of a "
-            "cloud are Scope 3, category 1 of our own inventory, also where they are the provider's Scope 2. No framework asks "
-            "for quarterly figures: this is management information until a report is issued."
-        )
-    return Section("disclosure", "Disclosure datapoints", lead, tuple(tables.values()))
+    """The chapter: contributions, and what is stated of the years in which the quarter is."""
+    tables = answered(publication, quarter, "datapoints", "own_figures")
+    return Section("disclosure", "Disclosure datapoints", LEAD if "datapoints" in tables else "", tuple(tables.values()))

@@ -24,6 +24,7 @@ def section(publication: Publication, quarter: Quarter, figures: list[Figure]) -
         coverage=tables.get(COVERAGE[0]),
         waste=tables.get(WASTE),
         uncarried=answered(publication, quarter, RESIDUAL_SHARES).get(RESIDUAL_SHARES),
+        contributions=answered(publication, quarter, "datapoints").get("datapoints"),
     )
     if decided := answered(publication, quarter, VERDICTS).get(VERDICTS):
         found += verdict_sentences(decided)

@@ -117,6 +117,23 @@ def _whole_bill(table: Table) -> str:
     )
 
 
+def _filed(table: Table | None) -> dict[str, str]:
+    """The one figure that is filed, of which training runs, and the answer of providers that is not; or why there is none."""
+    nothing = dict.fromkeys(("value", "runs", "other", "way", "other_way", "absent"), "")
+    if table is None:
+        return nothing
+    rows = {str(row["measure"]): row for row in table.rows}
+    filed = next((row for row in table.rows if row["is_filed"]), None)
+    if filed is None:
+        return nothing
+    way, other = ("location", "market") if "location" in str(filed["measure"]) else ("market", "location")
+    if filed["value"] is None:
+        return nothing | {"absent": str(filed["availability"]).removeprefix("not available: ")}
+    cells = {"value": filed, "runs": rows.get(f"runs_total_{way}_based"), "other": rows.get(f"cloud_total_{other}_based")}
+    shown = {name: _cell(table, row, "value", "tCO2e") for name, row in cells.items() if row and row["value"] is not None}
+    return nothing | {"way": f"{way}-based", "other_way": f"{other}-based"} | shown
+
+
 def _change(figure: Figure, words: str) -> str:
     """their energy fell by 2.2 % from 56.1 (41.5-101) MWh to 54.9 (40.5-98.9) MWh, of which 1.0 MWh is another method.
 
@@ -162,6 +179,7 @@ def sentences(
     coverage: Table | None = None,
     waste: Table | None = None,
     uncarried: Table | None = None,
+    contributions: Table | None = None,
 ) -> tuple[Sentence, ...]:
     """The page, as far as there is something to state."""
 
@@ -170,19 +188,6 @@ def sentences(
 
     def known(name: str) -> list[Figure]:
         return [figure for figure in named(name) if figure.value is not None]
-
-    def both(name: str) -> list[str]:
-        """A mass of all use and of the runs in it, by either method and in one unit; or neither method."""
-        found = [figure for way in ("location", "market") for figure in known(f"{name}_{way}_based")[:1]]
-        masses = [(one, one.whole, one.value) for one in found if one.whole is not None and one.value is not None]
-        if len(masses) < 2:
-            return []
-        greatest = max(whole for _, whole, _ in masses)
-        return [
-            _number(id, amount(value, figure.unit, greatest))
-            for figure, whole, value in masses
-            for id, value in ((f"{figure.id}/whole", whole), (figure.id, value))
-        ]
 
     def reason(name: str) -> str:
         return next((figure.absent for figure in named(name) if figure.absent), "nothing is published of it")
@@ -198,7 +203,7 @@ def sentences(
         "has_runs": any(figure.value for figure in named("run_count")),
         "figures": named,
         "known": known,
-        "both": both,
+        "filed": _filed(contributions),
         "reason": reason,
         "waste": _waste(waste) if waste else "",
         "uncarried": _uncarried(uncarried) if uncarried else "",

@@ -58,6 +58,10 @@ def test_relative_paths_start_at_the_file(tmp_path: Path) -> None:
         ({"memory_limit": "80%"}, "'memory_limit'"),
         ({"carbon_weights": "energy"}, "cannot be chosen yet"),
         ({"least_difference": 5}, "'least_difference'"),
+        ({"scope3_electricity": "market"}, "'scope3_electricity': market-based electricity is filed for a reason"),
+        ({"scope3_electricity": "both"}, "'scope3_electricity"),
+        ({"scope3_electricity": {"method": "market", "reason": ""}}, "'scope3_electricity': market-based"),
+        ({"fiscal_year_start": 13}, "'fiscal_year_start'"),
         ({"run_tag_keys": []}, "'run_tag_keys'"),
         ({"meters": {"rack-7": []}}, "'meters.rack-7'"),
         ({"meters": {"rack-7": "i-1"}}, "'meters.rack-7': this is no list"),
@@ -277,3 +281,11 @@ def test_an_anchor_and_a_price_in_dollars_are_no_mistakes(tmp_path: Path) -> Non
     sources = b"sources:\n- &one {name: cur, kind: aws_cur, location: ./a$b}\n- {<<: *one, name: other}\n"
     path.write_bytes(b"organisation: {name: 5 $ a day}\n" + sources)
     assert [source.name for source in load_settings(path).sources] == ["cur", "other"]
+
+
+def test_which_answer_is_filed_has_its_reason_and_changes_figures(tmp_path: Path) -> None:
+    plain = checked(tmp_path, scope3_electricity="location").rules
+    filed = {"method": "market", "reason": "reviewed contracts"}
+    chosen = checked(tmp_path, scope3_electricity=filed, fiscal_year_start=10).rules
+    assert plain == checked(tmp_path).rules and plain.scope3_electricity[0] == "location" and plain.fiscal_year_start == 1
+    assert (chosen.scope3_electricity, chosen.fiscal_year_start) == (("market", "reviewed contracts"), 10)

@@ -107,7 +107,7 @@ def test_exports_and_sheets_are_written_by_command(demo_home: Path, tmp_path: Pa
 @pytest.mark.slow
 def test_the_cloud_rows_of_a_quarter_are_the_export_of_its_months(published: duckdb.DuckDBPyConnection) -> None:
     (value,) = published.execute(
-        "select value from marts.rpt_quarterly_disclosure where quarter = '2026Q2' and datapoint_id = 'E1-6_51.cloud.market'"
+        "select value from marts.rpt_quarterly_disclosure where quarter = '2026Q2' and datapoint_id = 'ours.cloud.market'"
     ).fetchone()
     (exported,) = published.execute(
         "select sum(provider_total_market_based_tco2e) from marts.activity_data"
@@ -162,16 +162,16 @@ def test_an_export_that_cannot_be_is_a_usage_error(
 def test_datapoints_are_the_headline_figures_in_tonnes_and_megawatt_hours(published: duckdb.DuckDBPyConnection) -> None:
     """Two statements, one knowledge: where the report's first page has a figure, so has the datapoint, and the same one."""
     pairs = {
-        "E1-6_51.cloud.location": ("provider_total_location_based", "whole_value"),
-        "E1-6_51.cloud.market": ("provider_total_market_based", "whole_value"),
-        "E1-6_51.cloud.electricity.market": ("provider_scope_2_market_based", "whole_value"),
-        "E1-6_51.cloud.runs.location": ("provider_total_location_based", "value"),
-        "E1-5_37.beside": ("facility_energy", "value"),
+        "ours.cloud.location": ("provider_total_location_based", "whole_value"),
+        "ours.cloud.market": ("provider_total_market_based", "whole_value"),
+        "ours.cloud.electricity.market": ("provider_scope_2_market_based", "whole_value"),
+        "ours.cloud.runs.location": ("provider_total_location_based", "value"),
+        "ours.energy.beside": ("facility_energy", "value"),
     }
     for datapoint, (figure, column) in pairs.items():
         filed = published.execute(
             "select quarter, value * 1000 from marts.rpt_quarterly_disclosure"
-            " where framework = 'ESRS-2023' and datapoint_id = ? order by quarter",
+            " where framework = 'contribution' and datapoint_id = ? order by quarter",
             [datapoint],
         ).fetchall()
         shown = published.execute(

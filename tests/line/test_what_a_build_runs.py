@@ -203,7 +203,7 @@ def test_a_statement_that_fails_is_named_with_the_engines_words_and_what_is_made
     assert "fct_training_run_costs error: Invalid Input Error: does not work" in printed
     skipped = {node.name: node.detail for node in organisation.nodes if node.status == "skipped"}
     assert skipped["int_report_windows"] == "skipped: fct_training_run_costs was not built"
-    assert skipped["rpt_quarterly_disclosure"] == "skipped: int_report_windows was not built"
+    assert skipped["rpt_quarterly_disclosure"] == "skipped: int_disclosure_figures was not built"
 
 
 def test_a_warning_is_recorded_and_stops_nothing(organisation: Organisation) -> None:

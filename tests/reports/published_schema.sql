@@ -382,13 +382,33 @@ create table marts.dim_fx_rates (
 );
 
 create table marts.dim_datapoints (
-    framework varchar, datapoint_id varchar, position bigint, reference varchar, datapoint varchar, unit varchar, measure varchar,
-    method varchar, xbrl_name varchar, not_available_reason varchar, source varchar, source_date date, confidence varchar
+    framework varchar, datapoint_id varchar, position bigint, edition varchar, id_kind varchar, reference varchar,
+    expected_reference varchar, xbrl_element varchar, datapoint varchar, unit varchar, measure varchar, method varchar,
+    not_available_reason varchar, first_fiscal_year bigint, last_fiscal_year bigint, source varchar, source_date date, read_on date,
+    confidence varchar
 );
 
 create table marts.rpt_quarterly_disclosure (
     quarter varchar not null, framework varchar not null, datapoint_id varchar not null, datapoint varchar not null,
-    value decimal(38, 12), unit varchar not null, method varchar not null, report_status varchar not null, not_available_reason varchar
+    value decimal(38, 12), unit varchar not null, method varchar not null, report_status varchar not null, not_available_reason varchar,
+    id_kind varchar not null, edition varchar not null, xbrl_element varchar, expected_reference varchar, read_on date,
+    is_filed boolean not null
+);
+
+create table marts.rpt_yearly_disclosure (
+    fiscal_year varchar not null, framework varchar not null, datapoint_id varchar not null, datapoint varchar not null,
+    value decimal(38, 12), unit varchar not null, method varchar not null, report_status varchar not null, not_available_reason varchar,
+    id_kind varchar not null, edition varchar not null, xbrl_element varchar, expected_reference varchar, read_on date,
+    is_filed boolean not null
+);
+
+create table marts.dim_own_inventory (
+    fiscal_year varchar not null, figure varchar not null, unit varchar not null, value decimal(38, 9) not null,
+    source varchar not null, source_date date, source_name varchar not null, source_object varchar not null, row_number bigint not null
+);
+
+create table marts.dim_disclosure_settings (
+    scope3_electricity varchar not null, scope3_electricity_reason varchar not null, fiscal_year_start integer not null
 );
 
 create table ops.dim_deliveries (

@@ -245,11 +245,12 @@ def test_an_unsettled_price_is_never_of_high_confidence() -> None:
     assert {row["confidence"] for row in open_questions} == {"low"}
 
 
-def test_a_datapoint_takes_a_measure_or_the_reason_why_it_is_never_filled() -> None:
-    model = (SEEDS.parent / "models/marts/reports/rpt_quarterly_disclosure.sql").read_text(encoding="utf-8")
+def test_a_datapoint_takes_a_figure_or_the_reason_why_it_is_never_filled() -> None:
+    model = (SEEDS.parent / "models/intermediate/reporting/int_disclosure_figures.sql").read_text(encoding="utf-8")
     for row in rows("dim_datapoints"):
         assert bool(row["measure"]) != bool(row["not_available_reason"]), row["datapoint_id"]
-        assert not row["measure"] or f"'{row['measure']}'" in model, f"{row['datapoint_id']} would have no row"
+        stem = re.sub(r"(location|market)_based$|[0-9]+$|upstream.*|^(revenue|headcount)(?=_)", "", row["measure"])
+        assert stem in model, f"{row['datapoint_id']} would have no row"
 
 
 def test_the_datapoints_of_a_framework_have_one_reading_order() -> None:
@@ -259,13 +260,36 @@ def test_the_datapoints_of_a_framework_have_one_reading_order() -> None:
     assert all(sorted(found) == list(range(1, len(found) + 1)) for found in positions.values())
 
 
-def test_names_of_the_xbrl_taxonomy_are_of_the_edition_they_belong_to() -> None:
-    named = {(row["framework"], row["xbrl_name"]) for row in rows("dim_datapoints") if row["xbrl_name"]}
-    assert {framework for framework, _ in named} == {"ESRS-2023"}
-    assert len(named) == 4
+def test_only_what_was_read_is_official_and_an_id_of_ours_never_looks_so() -> None:
+    for row in rows("dim_datapoints"):
+        is_official = row["id_kind"] == "official"
+        assert is_official == bool(row["read_on"]) == bool(row["reference"]) == (row["confidence"] == "high" and not is_own(row))
+        assert is_official or (row["datapoint_id"].startswith("ours.") and row["expected_reference"] and not row["xbrl_element"])
+        assert not is_official or not row["datapoint_id"].startswith("ours.")
+        assert row["edition"] and row["source"], row["datapoint_id"]
+        assert bool(row["xbrl_element"]) == (is_official and row["framework"] == "ESRS-2023"), row["datapoint_id"]
+
+
+def is_own(row: dict[str, str]) -> bool:
+    """What the ledger itself has is of no framework."""
+    return row["framework"] == "contribution"
+
+
+def test_no_edition_is_in_force_in_the_years_of_the_one_that_replaces_it() -> None:
+    years = {row["framework"]: (row["first_fiscal_year"], row["last_fiscal_year"]) for row in rows("dim_datapoints")}
+    assert (years["GRI-2016"], years["GRI-2025"]) == (("", "2026"), ("2027", ""))
+    assert (years["ESRS-2023"], years["ESRS-2026"]) == (("", "2026"), ("2026", ""))  # 2026 may choose
+
+
+def test_no_share_of_primary_data_is_filled_and_upstream_tonnes_of_two_providers_are_two_rows() -> None:
+    found = rows("dim_datapoints")
+    primary = [row for row in found if "primary data" in row["datapoint"]]
+    assert len(primary) == 2 and all("allocated" in row["not_available_reason"] for row in primary)
+    upstream = [row["measure"] for row in found if "upstream" in row["measure"]]
+    assert upstream == ["cloud_upstream_aws_location_based", "cloud_upstream_aws_market_based", "cloud_upstream_google"]
 
 
 def test_no_datapoint_of_the_readers_own_scope_2_takes_a_figure_of_a_provider() -> None:
     for row in rows("dim_datapoints"):
-        if "Scope 2" in row["datapoint"]:
-            assert not row["measure"], row["datapoint_id"]
+        if "Scope 2" in row["datapoint"] and row["measure"]:
+            assert row["measure"] in ("own_scope_2_location_based", "own_scope_2_market_based"), row["datapoint_id"]

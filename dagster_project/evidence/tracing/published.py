@@ -72,6 +72,19 @@ def add_quarantined(found: Origins, of_table: str, rows: Rows) -> None:
     found.add("record", of_table, held)
 
 
+def add_inputs(found: Origins, of_table: str, rows: Rows) -> None:
+    """The rows of files in which the organisation states figures of its own."""
+    stated = f"""select source_name, source_object as object, row_number as first_row, 1 as row_count,
+            concat_ws(' ', figure, 'of', fiscal_year, value, unit, source, source_date) as detail from {rows}"""
+    found.add("record", of_table, stated)
+
+
+def add_settings(found: Origins, of_table: str, rows: Rows) -> None:
+    """What the configuration states: no delivery has it."""
+    what = "'configuration' as source_name, 'trainledger.yaml' as object, count(*) as row_count"
+    found.add("build", of_table, f"select {what} from {rows}")
+
+
 def add_operations(found: Origins, of_table: str, rows: Rows) -> None:
     """Rows of schema ops: deliveries, or what a build states of itself."""
     if of_table == "dim_deliveries":

@@ -32,8 +32,9 @@ figures as (
         stated.row_number
     from {{ ref('stg_user_inputs__figures') }} as stated
     left join run_keys using (run_key)
-    -- what a port takes once is no figure of a run, region or type: see dim_porting_costs; prices are in int_own_prices
-    where stated.kind not like 'porting%' and stated.kind <> 'price'
+    -- what a port takes once and a year's inventory are no figures of a run, region or type: see dim_porting_costs and
+    -- dim_own_inventory; prices are in int_own_prices
+    where stated.kind not like 'porting%' and stated.kind not like 'own%' and stated.kind <> 'price'
     -- of two files that say the same thing the later one counts
     qualify row_number() over (
         partition by

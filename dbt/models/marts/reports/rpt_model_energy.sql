@@ -7,7 +7,17 @@
 {%- set ends = ['', '_low', '_high'] %}
 
 with runs as (
-    select training_run_id, model_name, attempt_count, model_flops, started_at, ended_at
+    select
+        training_run_id,
+        model_name,
+        attempt_count,
+        -- records state operations for the useful tokens; energy has every attempt, and so have these: 6 tokens for 3 useful ones are twice them
+        case
+            when attempt_count <= 1 or tokens = useful_tokens then model_flops
+            when useful_tokens > 0 then model_flops * (cast(tokens as double) / cast(useful_tokens as double))
+        end as model_flops,
+        started_at,
+        ended_at
     from {{ ref('dim_training_runs') }}
     where model_name is not null
 ),

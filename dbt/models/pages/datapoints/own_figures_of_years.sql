@@ -1,0 +1,25 @@
+-- what is stated of a fiscal year, with the quarters that have months of it
+with years as (
+    select
+        inventory.*,
+        settings.fiscal_year_start,
+        cast(inventory.fiscal_year as int) as ends_in,
+        case when settings.fiscal_year_start > 1 then 1 else 0 end as year_before
+    from {{ ref('dim_own_inventory') }} as inventory
+    cross join {{ ref('dim_disclosure_settings') }} as settings
+)
+
+select
+    years.fiscal_year,
+    years.figure,
+    years.value,
+    years.unit,
+    years.source,
+    years.source_date,
+    years.source_object,
+    quarters.quarter
+from years
+inner join {{ ref('report_quarters') }} as quarters
+    on
+        quarters.quarter_start < make_date(years.ends_in + 1 - years.year_before, years.fiscal_year_start, 1)
+        and quarters.quarter_end > make_date(years.ends_in - years.year_before, years.fiscal_year_start, 1)
