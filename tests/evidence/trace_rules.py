@@ -13,7 +13,7 @@ from typing import Any
 from dagster_project.publishing.tables import ops_tables
 from dagster_project.warehouse import modelling
 
-NUMBERS = ("decimal", "bigint", "integer", "double", "hugeint")
+NUMBERS = ("decimal", "bigint", "int", "double", "hugeint")
 
 
 def nodes(root: Path) -> dict[str, dict[str, Any]]:

@@ -16,8 +16,10 @@ from dagster_project.evidence.tracing.landed import Landed, facts_of
 from dagster_project.evidence.tracing.published import (
     Rows,
     add_deliveries,
+    add_inputs,
     add_operations,
     add_quarantined,
+    add_settings,
     columns_of,
     lookup_condition,
     seeds_of_energy,
@@ -281,8 +283,20 @@ def add_of_build(landed: Landed, of_table: str, column: str, rows: Rows) -> None
     add_operations(landed, of_table, rows)
 
 
+def add_stated(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
+    """The rows of the organisation's own files, whose bytes are compared with their sha256."""
+    for (source,) in landed.connection.execute(f"select distinct source_name from {rows} order by all").fetchall():
+        landed.elected(source)
+    add_inputs(landed, of_table, column, rows)
+
+
+def add_configured(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
+    """That the configuration states it."""
+    add_settings(landed, of_table, rows)
+
+
 def add_nothing(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
-    """What is written in the model itself, in the settings or in issued reports has no landed row."""
+    """What is written in the model itself or in issued reports has no landed row."""
 
 
 ENDINGS: dict[str, Callable[[Landed, str, str, Rows], None]] = {
@@ -301,5 +315,6 @@ ENDINGS: dict[str, Callable[[Landed, str, str, Rows], None]] = {
     "records": add_runs,
     "samples": add_samples,
     "seed": add_lookup,
-    "settings": add_nothing,
+    "settings": add_configured,
+    "stated": add_stated,
 }

@@ -9,6 +9,8 @@ from typing import Protocol
 
 import duckdb
 
+from dagster_project.base.sql import literal
+
 Rows = str  # a query that gives the rows, over `published.marts`
 DELIVERY = """source_name, partition as object, content_hash as delivery_content_hash, rows as row_count,
     'published ' || published_at as detail"""
@@ -72,10 +74,15 @@ def add_quarantined(found: Origins, of_table: str, rows: Rows) -> None:
     found.add("record", of_table, held)
 
 
-def add_inputs(found: Origins, of_table: str, rows: Rows) -> None:
-    """The rows of files in which the organisation states figures of its own."""
-    stated = f"""select source_name, source_object as object, row_number as first_row, 1 as row_count,
-            concat_ws(' ', figure, 'of', fiscal_year, value, unit, source, source_date) as detail from {rows}"""
+def add_inputs(found: Origins, of_table: str, column: str, rows: Rows) -> None:
+    """The rows of files in which the organisation states figures of its own, each with what it gives of its value."""
+    contribution = "stated.amount_" if column == "value" else "null"
+    stated = f"""select stated.source_name, stated.source_object as object, stated.row_number as first_row,
+            objects.delivery_content_hash, stated.value as amount, stated.unit, {literal(column)} as measure,
+            {contribution} as contribution,
+            concat_ws(' ', stated.figure, 'of', stated.fiscal_year, stated.source, stated.source_date) as detail
+        from {rows} as stated
+        left join objects on stated.source_name = objects.source_name and stated.source_object = objects.object"""
     found.add("record", of_table, stated)
 
 

@@ -13,7 +13,7 @@ rows it holds (`when`), and one class:
 
 A term of a sum is a table (`of`; own: the same row) with its column of the same name (`column`) in the rows that have the same
 values in the columns of the own key. `by` names those that are called otherwise, by a column or an expression over the rows `p`;
-null: not compared. `with` puts the columns of other tables beside the rows, by their keys. A quarter is compared with a month:
+null: not compared. `with` puts the columns of other tables beside the rows, by their keys. A quarter, or a fiscal year, is compared with a month:
 `period: before` is the quarter before, `month_1` its first month. `where` is a further condition, `less` takes the term away,
 `per` is what the unit of the rows is of the figure's (1000: kg of a tonne), `distinct` counts values instead. A `loose` share is
 of rows of a whole month, of which only some hours are meant: it is divided, and not followed from such a row back to the figure.

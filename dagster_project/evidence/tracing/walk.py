@@ -21,6 +21,8 @@ from dagster_project.evidence.tracing.rules import OWN, Rule, Term, Traced, trac
 ATTRIBUTIONS = "fct_charge_attributions"
 WEIGHT = "carbon_weight"  # of attributions: with what a part weighs in the division of its carbon cell
 QUARTER = "year({0}) || 'Q' || quarter({0})"
+FISCAL_YEAR = """cast(year({0} + to_months(cast(
+    (select 13 - fiscal_year_start from published.marts.dim_disclosure_settings) % 12 as integer))) as varchar)"""
 MONTHS = {"month_1": 0, "month_2": 1, "month_3": 2}
 MONEY = "decimal(38, 12)"
 
@@ -275,6 +277,8 @@ def condition(table: Traced, term: Term, own_columns: Collection[str], columns: 
     if is_of_month and "quarter" in own_columns and "quarter" not in columns and term.by.get("quarter", "") is not None:
         month = "p.usage_month + interval 3 month" if term.period == "before" else "p.usage_month"
         found.append(f"{QUARTER.format(month)} = own.quarter")
+    if is_of_month and "fiscal_year" in own_columns and "fiscal_year" not in columns and term.by.get("fiscal_year", "") is not None:
+        found.append(f"{FISCAL_YEAR.format('p.usage_month')} = own.fiscal_year")
     if term.period in MONTHS:
         found.append(f"(month(p.usage_month) - 1) % 3 = {MONTHS[term.period]}")
     if (
