@@ -14,7 +14,7 @@ from dagster_project.base.failures import TrainledgerError
 from dagster_project.base.sql import literal, quoted
 from dagster_project.evidence.tracing.endings import ENDINGS
 from dagster_project.evidence.tracing.landed import Landed
-from dagster_project.evidence.tracing.rules import Traced, traced
+from dagster_project.evidence.tracing.rules import Rule, Traced, traced
 from dagster_project.evidence.tracing.walk import ATTRIBUTIONS, MONEY, WEIGHT, Walk, columns_of, relation, show_attributed
 from dagster_project.settings import load_settings
 from dagster_project.warehouse.home import Home
@@ -83,18 +83,22 @@ def _faults_of(
     try:
         walk = kind(connection, end, columns)
         walk.follow(table.name, column, walk.rows_of(table.name, "true", column))
-        (asked,) = connection.execute(
-            f"select sum(cast({quoted(column)} as {MONEY})) from {relation(table.name)}"
-        ).fetchone() or (0,)
+        asked = sum((_asked(connection, table.name, column, rule) for rule in table.of(column)), Decimal(0))
         kinds = {step.kind for step in walk.steps}
         is_whole = kind is Walk and kinds <= {"sum", "share", "landed", "lookup", "input"} and kinds & {"sum", "share"}
-        per = max((term.per for rule in table.of(column) for term in rule.terms), default=1)
-        if is_whole and sum(ended) != (asked or 0) * per:
+        if is_whole and sum(ended) != asked:
             yield f"{table.name}.{column}: {asked} ends in rows that contribute {sum(ended)}"
     except TrainledgerError as error:
         yield f"{table.name}.{column}: {error}"
     finally:
         connection.execute("rollback")
+
+
+def _asked(connection: duckdb.DuckDBPyConnection, name: str, column: str, rule: Rule) -> Decimal:
+    """What a column is of all rows where a rule holds, in the unit of its terms."""
+    of_rule = f"select sum(cast({quoted(column)} as {MONEY})) from {relation(name)} where {rule.when}"
+    (asked,) = connection.execute(of_rule).fetchone() or (None,)
+    return (asked or Decimal(0)) * max((term.per for term in rule.terms), default=1)
 
 
 def _faults_of_ending(landed: Landed, name: str, column: str, ending: str) -> Iterator[str]:

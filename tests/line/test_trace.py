@@ -84,6 +84,13 @@ def test_energy_ends_in_records_samples_and_seeds(demo_home: Path) -> None:
     assert {row["kind"] for row in rows} >= {"record", "sample", "seed"} and not any(row["kind"] == "bill" for row in rows)
 
 
+def test_a_figure_of_the_organisation_ends_in_the_row_of_its_own_file(demo_home: Path) -> None:
+    stated, rows = answer(demo_home, "2026Q2/own_figures/2026,own_scope_1/value")
+    [row] = rows
+    assert (row["kind"], row["object"], row["first_row"]) == ("record", "inventory-2026.csv", 1) and row["object_sha256"]
+    assert row["contribution"] == Decimal(stated["value"]) > 0
+
+
 def test_a_date_or_a_text_lists_the_rows_that_decided(demo_home: Path) -> None:
     stated, _ = answer(demo_home, "run_summary/align-sweep-a/status")
     assert stated["class"] == "decided" and {step["table"] for step in stated["steps"]} >= {"fct_training_run_costs"}

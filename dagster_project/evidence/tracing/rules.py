@@ -13,12 +13,12 @@ rows it holds (`when`), and one class:
 
 A term of a sum is a table (`of`; own: the same row) with its column of the same name (`column`) in the rows that have the same
 values in the columns of the own key. `by` names those that are called otherwise, by a column or an expression over the rows `p`;
-null: not compared. `with` puts the columns of other tables beside the rows, by their keys. A quarter, or a fiscal year, is compared with a month:
-`period: before` is the quarter before, `month_1` its first month. `where` is a further condition, `less` takes the term away,
-`per` is what the unit of the rows is of the figure's (1000: kg of a tonne), `distinct` counts values instead. A `loose` share is
-of rows of a whole month, of which only some hours are meant: it is divided, and not followed from such a row back to the figure.
-`inputs` are rows that a share was reckoned with, `weighed` those by which rows of landed objects were divided. `each` repeats a
-rule: `${mass}` in it is each of the listed words in turn.
+null: not compared. `with` puts the columns of other tables beside the rows, by their keys. A quarter is compared with a month,
+as is a fiscal year: `period: before` is the quarter before, `month_1` its first month. `where` is a further condition, `less`
+takes the term away, `per` is what the unit of the rows is of the figure's (1000: kg of a tonne), `distinct` counts values
+instead. A `loose` share is of rows of a whole month, of which only some hours are meant: it is divided, and not followed from
+such a row back to the figure. `inputs` are rows that a share was reckoned with, `weighed` those by which rows of landed objects
+were divided. `each` repeats a rule: `${mass}` in it is each of the listed words in turn.
 """
 
 from __future__ import annotations

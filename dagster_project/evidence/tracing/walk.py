@@ -277,7 +277,8 @@ def condition(table: Traced, term: Term, own_columns: Collection[str], columns: 
     if is_of_month and "quarter" in own_columns and "quarter" not in columns and term.by.get("quarter", "") is not None:
         month = "p.usage_month + interval 3 month" if term.period == "before" else "p.usage_month"
         found.append(f"{QUARTER.format(month)} = own.quarter")
-    if is_of_month and "fiscal_year" in own_columns and "fiscal_year" not in columns and term.by.get("fiscal_year", "") is not None:
+    is_of_year = "fiscal_year" in own_columns and term.by.get("fiscal_year", "") is not None
+    if is_of_month and is_of_year and "fiscal_year" not in columns:
         found.append(f"{FISCAL_YEAR.format('p.usage_month')} = own.fiscal_year")
     if term.period in MONTHS:
         found.append(f"(month(p.usage_month) - 1) % 3 = {MONTHS[term.period]}")
