@@ -160,7 +160,9 @@ def _render_again(folder: Path, found: Findings, again: Arranged) -> None:
     from reports.page import pdf
     from reports.quarterly import BOARD_PAGES
 
-    for name, page, pages in (("report.pdf", again.page, 0), ("board.pdf", again.sheets, BOARD_PAGES)):
+    for name, page, pages in (("report.pdf", again.page, 0), (layout.BOARD, again.sheets, BOARD_PAGES)):
+        if not (folder / "report" / name).is_file():
+            continue  # which was found with the documents
         if pdf.document(page, again.record, pages=pages) == (folder / "report" / name).read_bytes():
             found.counts["rendered"] = found.counts.get("rendered", 0) + 1
         elif not found.differences:

@@ -16,7 +16,8 @@ from dagster_project.base.sql import quoted
 
 ISSUE = "issue.json"
 REPORT = "report.json"
-DOCUMENTS = (REPORT, "report.html", "report.pdf", "board.pdf", "report.xlsx")  # beside a CSV file per table
+BOARD = "board.pdf"
+DOCUMENTS = (REPORT, "report.html", "report.pdf", BOARD, "report.xlsx")  # beside a CSV file per table
 FONTS = ("fontpkg-noto-sans", "justmytype-intl-rtl", "noto-cjk-sans-otc", "fonttools")
 RENDERERS = ("duckdb", "jinja2", "markupsafe", "typst", "xlsxwriter", *FONTS)  # whose version a rendering can depend on
 FORM = 3  # of a pack, in issue.json: another one with every change of README below, or of what derived.py compares

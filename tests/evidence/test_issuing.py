@@ -36,7 +36,7 @@ def reports_of(config: Path) -> Path:
 @pytest.fixture
 def without_paper(monkeypatch: pytest.MonkeyPatch) -> None:
     """No PDF and no workbook: they are most of what a report costs."""
-    monkeypatch.setattr("reports.page.pdf.document", lambda *_: b"%PDF-")
+    monkeypatch.setattr("reports.page.pdf.document", lambda *_, **__: b"%PDF-")
     monkeypatch.setattr("reports.page.workbook.document", lambda *_: b"PK")
     monkeypatch.setattr("reports.page.cells.texts", lambda *_: [])
     monkeypatch.setattr("dagster_project.evidence.documents._compare_paper", lambda *_, **__: None)

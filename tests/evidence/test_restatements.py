@@ -18,8 +18,9 @@ from dagster_project.landing.restated import Restated
 from reports.issue import RESTATEMENT, RESTATES, Policy
 from reports.sections.restatements import cause_line, decision, policy_words
 from tests.conftest import built_once
-from tests.evidence.kit import APPROVER, LATER, NOW, bill, emissions, record, samples, write_company
+from tests.evidence.kit import APPROVER, LATER, NOW, at, bill, configure, emissions, record, samples, write_company
 from tests.line.kit import query
+from tests.oracle.builders import Exports
 from tests.warm import run_trainledger
 
 pytestmark = pytest.mark.slow
@@ -37,6 +38,12 @@ def older_project(folder: Path) -> Path:
     return folder
 
 
+def own_scope_1(exports: Exports, tonnes: int, day: str) -> None:
+    """What the organisation states of its fiscal year."""
+    exports.own_figures({"kind": "own_scope_1", "key": "2026", "value": tonnes, "unit": "tCO2e"})
+    at(exports.folder / "exports" / "own", day)
+
+
 def told(*arguments: object, config: Path, now: str) -> str:
     done = run_trainledger(*arguments, "--config", config, now=now)
     assert done.returncode == 0, f"{done.stdout[-2000:]}\n{done.stderr[-3000:]}"
@@ -45,15 +52,16 @@ def told(*arguments: object, config: Path, now: str) -> str:
 
 @pytest.fixture(scope="module")
 def restated(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
-    """Issued with an older project; then a bill, a run record, a log and a carbon model came, and the project as it is now."""
+    """Issued with an older project; then a bill, a run record, a log, a carbon model, an own figure, and the project of now."""
 
     def build(folder: Path) -> None:
         folder.mkdir()
         exports = write_company(folder)
-        config = folder / "trainledger.yaml"
+        own_scope_1(exports, 100, "2026-07-02")
+        config = configure(exports)
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(dbt_project, "PACKAGED", older_project(folder / "older"))
-            patched.setattr("reports.page.pdf.document", lambda *_: b"%PDF-")
+            patched.setattr("reports.page.pdf.document", lambda *_, **__: b"%PDF-")
             code.code_version.cache_clear()
             told("refresh", config=config, now=NOW)
             asked = ("report", "quarterly", "--quarter", "2026Q2", "--issue", "--approver", APPROVER)
@@ -63,6 +71,7 @@ def restated(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRe
         record(exports, "2026-06", "2026-08-06", until="10:30:00")
         samples(exports, "2026-06", "2026-08-07")
         emissions(exports, "2026-06", 0.7, "v3.0.1", "2026-08-08")
+        own_scope_1(exports, 120, "2026-08-08")
         told("refresh", config=config, now=LATER)
         (folder / "told.txt").write_text(told("restatements", config=config, now=LATER))
         told("refresh", config=config, now=LATER)
@@ -95,6 +104,12 @@ def test_each_kind_of_late_truth_shows_as_its_own_cause(restated: Path) -> None:
         ("bill", Decimal(129), Decimal(132)),
         ("run_record", Decimal(132), Decimal("120.5")),
     ]
+
+
+def test_a_figure_of_the_organisations_own_that_changes_is_restated_under_factor_or_seed(restated: Path) -> None:
+    own = "where datapoint_id like '2026Q2/own_figures/%' and datapoint_id like '%own_scope_1%'"
+    steps = query(restated / "home", f"select cause, before, after from fct_restatements {own} and before is distinct from after")
+    assert steps == [("factor_or_seed", Decimal(100_000), Decimal(120_000))]
 
 
 def test_steps_follow_one_another_and_add_up_to_the_last_digit(restated: Path) -> None:
@@ -183,7 +198,7 @@ def test_section_8_shows_was_is_and_each_cause_and_names_breaks_in_series(restat
 
 
 def test_the_issued_report_itself_stays_and_is_verified_as_it_was(restated: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reports.page.pdf.document", lambda *_: b"%PDF-")  # as when it was issued
+    monkeypatch.setattr("reports.page.pdf.document", lambda *_, **__: b"%PDF-")  # as when it was issued
     monkeypatch.setattr("dagster_project.evidence.documents._compare_paper", lambda *_, **__: None)
     done = run_trainledger("verify", restated / "home/reports/issued/2026Q2-1")
     assert done.returncode == 0, done.stdout

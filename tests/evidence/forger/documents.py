@@ -103,8 +103,8 @@ def no_workbook(report: Path) -> None:
     (report / "report.xlsx").write_text("not even a workbook")
 
 
-def _pdf(report: Path, change: Callable[[PdfWriter], object]) -> None:
-    file = report / "report.pdf"
+def _pdf(report: Path, change: Callable[[PdfWriter], object], name: str = "report.pdf") -> None:
+    file = report / name
     writer = PdfWriter(clone_from=PdfReader(file))
     change(writer)
     writer.write(file)
@@ -120,29 +120,57 @@ def _content(writer: PdfWriter, page: int, change: Callable[[bytes], bytes]) -> 
     writer.pages[page][NameObject("/Contents")] = writer._add_object(stream)
 
 
+def _other_glyph(data: bytes) -> bytes:
+    """The first letter of the first text that is no ornament is another one."""
+    start = data.index(b"/MCID")
+    head, glyphs = data[:start], data[start:]
+    return head + re.sub(rb"\[?\((?:\\\d{3}|[^\\])(?:\\\d{3}|[^\\)])", lambda found: found[0][:-1] + b"\x09", glyphs, count=1)
+
+
 def pdf_glyph(report: Path) -> None:
-    """The first letter of the first text of the second page that is no ornament is another one."""
+    _pdf(report, lambda writer: _content(writer, 1, _other_glyph))
 
-    def change(data: bytes) -> bytes:
-        start = data.index(b"/MCID")
-        head, glyphs = data[:start], data[start:]
-        return head + re.sub(rb"\[?\((?:\\\d{3}|[^\\])(?:\\\d{3}|[^\\)])", lambda found: found[0][:-1] + b"\x09", glyphs, count=1)
 
-    _pdf(report, lambda writer: _content(writer, 1, change))
+def _with_a_page(writer: PdfWriter) -> None:
+    """A page of text behind the last, in no tag."""
+    more = PdfReader(io.BytesIO(typst.compile(b"Limited assurance was given.")))
+    writer.add_page(more.pages[0])
 
 
 def pdf_more_pages(report: Path) -> None:
-    """A page of text behind the last, in no tag."""
-    more = PdfReader(io.BytesIO(typst.compile(b"Limited assurance was given.")))
-    _pdf(report, lambda writer: writer.add_page(more.pages[0]))
+    _pdf(report, _with_a_page)
 
 
 def pdf_fewer_pages(report: Path) -> None:
     _pdf(report, lambda writer: writer.remove_page(len(writer.pages) - 1))
 
 
+def _hidden_text(data: bytes) -> bytes:
+    return data.replace(b" 0 Tr", b" 3 Tr", 1)
+
+
 def pdf_text_that_nobody_sees(report: Path) -> None:
-    _pdf(report, lambda writer: _content(writer, 1, lambda data: data.replace(b" 0 Tr", b" 3 Tr", 1)))
+    _pdf(report, lambda writer: _content(writer, 1, _hidden_text))
+
+
+def board_of_another_figure(report: Path) -> None:
+    _pdf(report, lambda writer: _content(writer, 0, _other_glyph), "board.pdf")
+
+
+def board_of_three_pages(report: Path) -> None:
+    _pdf(report, _with_a_page, "board.pdf")
+
+
+def board_text_that_nobody_sees(report: Path) -> None:
+    _pdf(report, lambda writer: _content(writer, 1, _hidden_text), "board.pdf")
+
+
+def board_of_the_report(report: Path) -> None:
+    (report / "board.pdf").write_bytes((report / "report.pdf").read_bytes())
+
+
+def no_board(report: Path) -> None:
+    (report / "board.pdf").unlink()
 
 
 def pdf_picture(report: Path) -> None:
@@ -182,7 +210,8 @@ def missing_file(report: Path) -> None:
     (report / "report.pdf").unlink()
 
 
-CSV, HTML, XLSX, PDF = "report/tables/totals_twice.csv", "report/report.html", "report/report.xlsx", "report/report.pdf"
+CSV, HTML, XLSX = "report/tables/totals_twice.csv", "report/report.html", "report/report.xlsx"
+PDF, BOARD = "report/report.pdf", "report/board.pdf"
 FORGERIES = [
     (csv_cell, CSV),
     (html_cell, HTML),
@@ -206,6 +235,11 @@ FORGERIES = [
     (pdf_attachment, PDF),
     (pdf_of_one_line, PDF),
     (no_pdf, PDF),
+    (board_of_another_figure, BOARD),
+    (board_of_three_pages, BOARD),
+    (board_text_that_nobody_sees, BOARD),
+    (board_of_the_report, BOARD),
+    (no_board, BOARD),
     (swapped_files, CSV),
     (missing_file, PDF),
 ]

@@ -18,7 +18,19 @@ from dagster_project.evidence.checking import verify_pack
 from dagster_project.evidence.findings import Findings
 from reports.quarterly import Arranged, arranged
 from tests.evidence.forger import forging
-from tests.evidence.forger.documents import FORGERIES, HTML, PDF, XLSX, html_cell, no_workbook, pdf_of_one_line
+from tests.evidence.forger.documents import (
+    BOARD,
+    FORGERIES,
+    HTML,
+    PDF,
+    XLSX,
+    board_of_another_figure,
+    html_cell,
+    missing_file,
+    no_board,
+    no_workbook,
+    pdf_of_one_line,
+)
 
 pytestmark = pytest.mark.slow
 Forgery = forging.Forgery
@@ -79,7 +91,7 @@ def test_every_document_is_read_and_has_what_report_json_has(documents_of: Path)
     found = compared(documents_of)
     assert found.differences == [] and not found.is_partial
     tables = len([*(documents_of / "report" / "tables").iterdir()])
-    assert found.counts["documents"] == tables + 3 and found.counts["texts"] > 10_000
+    assert found.counts["documents"] == tables + 4 and found.counts["texts"] > 10_000
 
 
 @pytest.mark.parametrize("number", range(len(FORGERIES)), ids=[forge.__name__ for forge, _ in FORGERIES])
@@ -133,10 +145,26 @@ def test_without_the_reader_of_a_pdf_it_is_said_what_to_install(documents_of: Pa
     assert "report/report.pdf cannot be read back: pypdf is not installed" in found.remarks[0]
 
 
+def test_a_pack_of_before_has_no_pages_for_the_board_and_is_compared_but_for_them(documents_of: Path) -> None:
+    no_board(documents_of / "report")
+    forging.changed_json(documents_of / "issue.json", lambda it: it.update(form=2))
+    found = compared(documents_of)
+    assert not any("board.pdf" in text for text in found.differences) and found.is_partial
+    assert "report/board.pdf is not compared: packs of before have no pages for the board." in found.remarks
+
+
+def test_verify_names_documents_that_are_not_there(copied_pack: Path) -> None:
+    missing_file(copied_pack / "report")
+    no_board(copied_pack / "report")
+    forging.listed_again(copied_pack)
+    found = verify_pack(copied_pack)
+    assert found.exit_code == 1 and {PDF, BOARD} <= places(found)
+
+
 def test_the_same_is_found_by_verify_when_lists_and_manifest_are_made_again(copied_pack: Path) -> None:
     named_otherwise(copied_pack, __version__)
-    for forge in (pdf_of_one_line, no_workbook, html_cell):
+    for forge in (pdf_of_one_line, board_of_another_figure, no_workbook, html_cell):
         forge(copied_pack / "report")
     forging.listed_again(copied_pack)
     found = verify_pack(copied_pack)
-    assert found.exit_code == 1 and {PDF, XLSX, HTML} <= places(found)
+    assert found.exit_code == 1 and {PDF, BOARD, XLSX, HTML} <= places(found)
