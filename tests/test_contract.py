@@ -33,6 +33,12 @@ TYPES = {
     "hours": "DECIMAL(38,9)",
 }
 PARQUET_ONLY = {"fct_charge_attributions"}  # at the grain of the bill: too large for the file
+# after the columns that the contract names: what a trace adds up of a group beyond its cost, and the weight by which its cell's
+# emissions are divided
+OF_A_TRACE = [
+    "accelerator_type VARCHAR",
+    *(f"{name} DECIMAL(38,12)" for name in ("list_cost", "on_demand_list_cost", "contracted_cost", "carbon_weight")),
+]
 ENUMERATED = {
     "provider_name": "provider_name",
     "accelerator_family": "accelerator_family",
@@ -195,7 +201,8 @@ def test_what_is_published_as_parquet_alone_has_the_columns_types_and_key_of_the
         table = contract()["tables"][name]
         rows = duckdb.sql(f"from read_parquet('{parquet / name}/*.parquet', hive_partitioning = false)")
         assert [f"{column} {kind}" for column, kind in zip(rows.columns, rows.types, strict=True)] == [
-            f"{column} {TYPES[kind.rstrip('?')]}" for column, kind in map(str.split, flat(table["columns"]))
+            *(f"{column} {TYPES[kind.rstrip('?')]}" for column, kind in map(str.split, flat(table["columns"]))),
+            *OF_A_TRACE,
         ]
         key = ", ".join(table["key"])
         assert duckdb.sql(f"select {key} from rows group by {key} having count(*) > 1").fetchall() == []
