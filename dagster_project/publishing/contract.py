@@ -21,6 +21,7 @@ SECTIONS = {
     "door": (3, "0.9.0"),
     "doubt": (3, "0.9.0"),
     "comparison": (3, "0.9.0"),
+    "evidence": (3, "0.9.0"),
 }
 
 

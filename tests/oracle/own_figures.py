@@ -112,7 +112,8 @@ def read_own_figures(locations: list[Path], runs: Runs, as_published: datetime |
     """Where two files say the same of the same, the one published last."""
     found: dict[tuple, Figure] = {}
     for row in rows_of_tables(locations, as_published):
-        if "kind" in row and "price_per_hour" not in row:  # nor a plan of pairs, nor a table of names
+        is_of_a_year = row.get("kind", "").startswith("own_")  # an inventory
+        if "kind" in row and "price_per_hour" not in row and not is_of_a_year:  # nor a plan of pairs, nor a table of names
             figure = _figure(row, runs)
             found[figure.kind, figure.run, figure.region, figure.accelerator_type, figure.valid_from] = figure
     return OwnFigures([figure for figure in found.values() if _is_plausible(figure)])

@@ -11,8 +11,8 @@ with runs as (
         training_run_id,
         model_name,
         attempt_count,
-        -- records state operations for the useful tokens; energy is of every attempt, and so are these: 6 tokens for 3 useful ones
-        -- are twice as many
+        -- records state operations for the useful tokens; energy is of every attempt, and so are these: 6 tokens for 3 useful
+        -- ones are twice as many
         case
             when attempt_count <= 1 or tokens = useful_tokens then model_flops
             when useful_tokens > 0 then model_flops * (cast(tokens as double) / cast(useful_tokens as double))
