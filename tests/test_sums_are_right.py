@@ -154,7 +154,7 @@ NOT_ADDED = {
     *("rpt_break_even", "rpt_purchase_options", "rpt_quarterly_disclosure", "rpt_quarterly_figures", "rpt_vendor_claims"),
     *("dim_article_figures", "dim_comparison_plan_power", "dim_porting_costs", "dim_pue", "dim_vendor_claims"),
     *("rpt_break_even_emissions", "rpt_region_what_if", "fct_restatements", "fct_power_calibration"),
-    *("dim_comparison_registrations", "dim_comparison_plan_power"),
+    *("dim_comparison_registrations", "dim_comparison_plan_power", "rpt_yearly_disclosure", "dim_own_inventory"),
 }
 
 

@@ -110,24 +110,18 @@ def test_a_report_table_is_not_judged_by_itself(copied_pack: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sql", "words"),
-    [
-        ("copy (select 3 as value) to '{outside}'", "It is no SELECT"),
-        ("select 3 as value from read_text('/etc/passwd')", "It calls read_text, which is no table"),
-        ("select 3 as value", f"{FIGURE}: nothing is proved: 3 is given by no row of the ledger"),
-        (ENDLESS, "did not end in 2 seconds"),
-    ],
+    "sql",
+    ["copy (select 3 as value) to '{outside}'", "select 3 as value from read_text('/etc/passwd')", "select 3 as value", ENDLESS],
 )
-def test_trace_runs_no_forged_sql_and_proves_nothing_by_no_row(
-    sql: str, words: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_trace_asks_no_sql_of_a_report_and_proves_no_number_that_the_tables_do_not_have(
+    sql: str, home: Path, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(door, "SECONDS", 2.0)
     outside = tmp_path / "outside"
     folder = Path(shutil.copytree(home.parent / "home" / "reports" / "issued" / "2026Q2-1" / "report", tmp_path / "report"))
     forge(folder, sql.format(outside=outside), "3")
     done = run_trainledger("trace", "--figure", FIGURE, "--report", folder, "--config", home, now=NOW)
-    assert done.returncode in (1, 2) and words in done.stderr, done.stdout + done.stderr
-    assert "proved: " not in done.stdout and not outside.exists()
+    assert done.returncode in (1, 2) and "the report prints 3" in done.stderr, done.stdout + done.stderr
+    assert not outside.exists()
 
 
 def test_where_nothing_could_be_compared_the_exit_code_is_3() -> None:

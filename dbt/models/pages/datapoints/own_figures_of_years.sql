@@ -10,14 +10,14 @@ with years as (
 )
 
 select
+    quarters.quarter,
     years.fiscal_year,
     years.figure,
     years.value,
     years.unit,
     years.source,
     years.source_date,
-    years.source_object,
-    quarters.quarter
+    years.source_object
 from years
 inner join {{ ref('report_quarters') }} as quarters
     on
