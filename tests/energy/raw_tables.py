@@ -41,7 +41,7 @@ def create(connection: duckdb.DuckDBPyConnection) -> None:
             for column, kind in definitions.items()
         ]
         connection.execute(f"create or replace table raw.{name} ({', '.join(columns)})")
-    connection.execute("insert into raw.settings values ('list_cost', 'USD', 0.05, 'location', null, 1)")
+    connection.execute("insert into raw.settings values ('list_cost', 'USD', 0.05, 'location', 'the default', 1)")
 
 
 ROW_NUMBERS = itertools.count(1)
