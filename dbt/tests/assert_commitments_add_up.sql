@@ -76,6 +76,7 @@ select
 from prepaid
 full outer join flows using (provider_name, payer_account_id, commitment_id, usage_month, billing_currency)
 where
-    coalesce(cast(prepaid.purchased_cost - prepaid.refunded_cost as decimal(38, 12)), 0) <> coalesce(flows.paid_cost, 0)
+    coalesce(prepaid.purchased_cost, 0)
+    <> {{ exact_sum(['coalesce(flows.paid_cost, 0)', 'coalesce(prepaid.refunded_cost, 0)'], 12) }}
     or coalesce(prepaid.amortised_used_cost, 0) <> coalesce(flows.used_cost, 0)
     or coalesce(prepaid.amortised_unused_cost, 0) <> coalesce(flows.unused_cost, 0)
