@@ -103,7 +103,6 @@ PARTS = {
             "tests/line/test_bad_input.py",
             "tests/line/test_dagster_page.py",
             "tests/line/test_focus_beside_the_detailed_bill.py",
-            "tests/line/test_focus_validator.py",
             "tests/line/test_large_amounts.py",
             "tests/line/test_months_stand_apart.py",
             "tests/line/test_refresh_again.py",
@@ -146,6 +145,12 @@ PARTS = {
         "the documentation as a site, searched in a browser",
         tests=("tests/docs/test_site.py",),
         reads=("docs", "mkdocs.yml", "requirements/docs.lock", "tests/docs", "tests/browser.py"),
+        takes_turns=True,
+    ),
+    "focus": Part(
+        "rows in the shape of FOCUS by the validator of FOCUS",
+        tests=("tests/line/test_focus_validator.py",),
+        reads=(*PRODUCT, "docs/handover", "tests/line", "Makefile"),
         takes_turns=True,
     ),
     "comparison": Part(

@@ -37,8 +37,16 @@ COMMANDS = [
         ["verify"],
         ["prune"],
     ),
-    *(["report", "quarterly"], ["report", "compare"], ["report", "model"], ["trace"], ["restatements"], ["record"]),
-    *(["export", "focus"], ["export", "activity"], ["accept"]),
+    *(
+        ["report", "quarterly"],
+        ["report", "compare"],
+        ["report", "model"],
+        ["report", "yearly"],
+        ["trace"],
+        ["restatements"],
+        ["record"],
+    ),
+    *(["export", "focus"], ["export", "activity"], ["accept"], ["sign"]),
 ]
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -92,6 +100,8 @@ def test_a_configuration_that_is_not_there_is_named_with_its_remedy(command: lis
         "dbt": ["ls"],
         "plan": ["--workload", "chat"],
         "quarterly": ["--quarter", "2026Q3"],
+        "yearly": ["--year", "2026"],
+        "sign": ["2026Q2-1.zip", "--key", "key.pem", "--as", "preparer"],
         "verify": ["--landing"],
     }
     more = {**needed, "trace": ["--figure", "2026Q3/glance/effective_cost"], "accept": ["cur", "2026-04"]}.get(command[-1], [])
