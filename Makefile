@@ -21,8 +21,9 @@ ui: .venv/installed-run
 
 # the packages, each by way of its source distribution; that of trainledger carries its SQL as dbt lays it out
 WHEELS ?= dist/wheels
-wheels: .venv/installed-run
+wheels: .venv/bin/uv
 	rm -rf $(WHEELS)
+	@$(BIN)/python -c 'import dbt.cli, duckdb' 2>/dev/null || $(MAKE) --no-print-directory .venv/installed-run
 	$(BIN)/python -m dagster_project.warehouse.lay_out dbt/target/shipped
 	for folder in . recorder verify; do $(BIN)/uv build -q --no-build-isolation --python $(BIN)/python --out-dir $(WHEELS) $$folder || exit 1; done
 	rm -f $(WHEELS)/*.tar.gz $(WHEELS)/.gitignore

@@ -27,7 +27,8 @@ def test_the_project_stays_within_its_budget() -> None:
     assert not over, "\n".join(
         [*over, "write less, or raise it: python -m tests.budget --write, in a commit that gives the reason"]
     )
-    assert all(found["lines of Python"].values()) and all(found["words of pages"].values())
+    del found["dialect per 10,000 words"]["pages"]  # 0, where none is left
+    assert all(figure > 0 for part in found.values() for name, figure in part.items() if name != "recorder")
 
 
 def test_a_word_of_the_dialect_is_found_alone_and_in_names_and_people_may_speak(project: Path) -> None:

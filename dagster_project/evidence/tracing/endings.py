@@ -290,11 +290,6 @@ def add_stated(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
     add_inputs(landed, of_table, column, rows)
 
 
-def add_configured(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
-    """That the configuration states it."""
-    add_settings(landed, of_table, rows)
-
-
 def add_nothing(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
     """What is written in the model itself or in issued reports has no landed row."""
 
@@ -315,6 +310,6 @@ ENDINGS: dict[str, Callable[[Landed, str, str, Rows], None]] = {
     "records": add_runs,
     "samples": add_samples,
     "seed": add_lookup,
-    "settings": add_configured,
+    "settings": add_settings,
     "stated": add_stated,
 }

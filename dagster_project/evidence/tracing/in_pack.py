@@ -184,16 +184,6 @@ def add_of_build(found: Packed, of_table: str, column: str, rows: Rows) -> None:
     published.add_operations(found, of_table, rows)
 
 
-def add_stated(found: Packed, of_table: str, column: str, rows: Rows) -> None:
-    """The rows of the organisation's own files."""
-    published.add_inputs(found, of_table, column, rows)
-
-
-def add_configured(found: Packed, of_table: str, column: str, rows: Rows) -> None:
-    """That the configuration states it."""
-    published.add_settings(found, of_table, rows)
-
-
 def add_nothing(found: Packed, of_table: str, column: str, rows: Rows) -> None:
     """What is written in the model itself or in issued reports has no row of a delivery."""
 
@@ -214,6 +204,6 @@ ENDINGS: dict[str, Callable[[Packed, str, str, Rows], None]] = {
     "records": add_runs,
     "samples": add_samples,
     "seed": add_lookup,
-    "settings": add_configured,
-    "stated": add_stated,
+    "settings": published.add_settings,
+    "stated": published.add_inputs,
 }

@@ -86,7 +86,7 @@ def add_inputs(found: Origins, of_table: str, column: str, rows: Rows) -> None:
     found.add("record", of_table, stated)
 
 
-def add_settings(found: Origins, of_table: str, rows: Rows) -> None:
+def add_settings(found: Origins, of_table: str, column: str, rows: Rows) -> None:
     """What the configuration states: no delivery has it."""
     what = "'configuration' as source_name, 'trainledger.yaml' as object, count(*) as row_count"
     found.add("build", of_table, f"select {what} from {rows}")
