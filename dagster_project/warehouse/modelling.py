@@ -32,7 +32,7 @@ from dagster_project.settings import MEMORY_LIMIT
 from dagster_project.warehouse.dbt_process import LAY_OUT
 from dagster_project.warehouse.raw_tables import TABLES, fill
 
-MANIFEST = "manifest.json"  # of dbt's: nodes and sources, without the time at which they were parsed
+MANIFEST = "manifest.json"  # of dbt's: nodes and sources, without when and where they were parsed
 PARSE_STATE = "partial_parse.msgpack"  # dbt's own memory of a parsed project: with it dbt does not parse again
 COMPILED = "compiled.json"
 SHIPPED = PACKAGED / "target" / "shipped"  # in a wheel: what was laid out when it was made
@@ -157,15 +157,15 @@ def _lay_out(target: Path, whole: Path) -> None:
     whole.mkdir()
     (target / PARSE_STATE).rename(whole / PARSE_STATE)
     manifest = json.loads((target / MANIFEST).read_bytes())
-    of_project = {part: {key: _timeless(node) for key, node in sorted(manifest[part].items())} for part in ("nodes", "sources")}
+    of_project = {part: {key: _anywhere(node) for key, node in sorted(manifest[part].items())} for part in ("nodes", "sources")}
     results = json.loads((target / "run_results.json").read_bytes())["results"]
     texts = {result["unique_id"]: result["compiled_code"] for result in results if result["compiled_code"]}
     for name, document in ((MANIFEST, of_project), (COMPILED, dict(sorted(texts.items())))):
         durable.write(whole / name, msgspec.json.encode(document))
 
 
-def _timeless(node: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in node.items() if name != "created_at"}
+def _anywhere(node: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in node.items() if name not in ("created_at", "root_path")}
 
 
 def ship(to: Path) -> None:

@@ -1,5 +1,6 @@
 """dbt never outlives who started it: a killed refresh must leave nobody who writes the build file."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -62,6 +63,15 @@ def test_the_launcher_is_written_once_and_names_this_python(tmp_path: Path) -> N
     assert sys.executable in launcher.read_text() and os.access(launcher, os.X_OK)
 
 
+# a wheel carries what is kept: the same bytes whoever laid it out, when and where
+KEPT = {"nodes": {"model.m": {"name": "m"}}, "sources": {}}
+MANIFEST = {
+    "metadata": {"generated_at": "now"},
+    "nodes": {"model.m": {"name": "m", "created_at": 1.5, "root_path": "/here"}},
+    "sources": {},
+}
+
+
 @pytest.fixture
 def parses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """A project of one file, and where it was parsed; the first time dbt is interrupted."""
@@ -73,7 +83,7 @@ def parses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     def parse(arguments: list[str], build_file: Path, target: Path) -> subprocess.CompletedProcess[str]:
         assert arguments == ["lay-out"]
         parsed.append(target)
-        (target / "manifest.json").write_text('{"nodes"' if len(parsed) == 1 else '{"nodes": {}, "sources": {}}')
+        (target / "manifest.json").write_text('{"nodes"' if len(parsed) == 1 else json.dumps(MANIFEST))
         if len(parsed) == 1:
             raise KeyboardInterrupt
         (target / "partial_parse.msgpack").touch()
@@ -87,7 +97,7 @@ def parses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 def test_a_project_is_parsed_once_for_all_homes_and_half_a_parse_is_not_taken(tmp_path: Path, parses: list[Path]) -> None:
     with pytest.raises(KeyboardInterrupt):
         modelling.project(tmp_path / "home")
-    assert modelling.project(tmp_path / "home") == modelling.project(tmp_path / "other home") == {"nodes": {}, "sources": {}}
+    assert modelling.project(tmp_path / "home") == modelling.project(tmp_path / "other home") == KEPT
     assert len(parses) == 2
 
 
@@ -119,7 +129,7 @@ def test_a_home_takes_what_its_wheel_carries_and_dbt_is_not_asked(
     modelling.ship(tmp_path / "shipped")
     monkeypatch.setattr(modelling, "SHIPPED", tmp_path / "shipped")
     shutil.rmtree(modelling.laid_out_folder(tmp_path / "home").parent)
-    assert modelling.project(tmp_path / "home") == {"nodes": {}, "sources": {}} and modelling.compiled(tmp_path / "home") == {}
+    assert modelling.project(tmp_path / "home") == KEPT and modelling.compiled(tmp_path / "home") == {}
     assert len(parses) == 2
     modelling.lend_parse_state(tmp_path / "home", tmp_path / "target")  # a wheel has none: dbt parses by itself
     assert not (tmp_path / "target").exists()
