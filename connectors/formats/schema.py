@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import PurePosixPath
 
-from connectors.errors import OWN_KIND, ExportSchemaError, Place, looks_like
+from connectors.errors import ExportSchemaError, Place, looks_like
 from connectors.formats.lazy import pa
 
 Text = "Text"
@@ -87,11 +87,11 @@ class Schema:
         missing = [c.name for c in self.columns if c.required and c.name not in names]
         if missing:
             looks = looks_like("\n".join(names).encode("utf-8", "surrogatepass"), PurePosixPath(self.remedy_page).stem)
-            is_other = f"; this looks like {looks}" if looks else ""
+            is_other = f"; this looks like {looks.what}" if looks else ""
             raise ExportSchemaError(
                 f"{uri} is missing columns {', '.join(missing)}{is_other}.",
                 place=Place(key, column_name=", ".join(missing)),
-                remedy=f"{OWN_KIND + ' ' if looks else ''}Add {', '.join(missing)} to the export. See {self.remedy_page}.",
+                remedy=looks.remedy if looks else f"Add {', '.join(missing)} to the export. See {self.remedy_page}.",
             )
         known = {*self.names, *self.documented, *(name for column in self.columns for name in self._spread(column, names))}
         return tuple(name for name in names if name not in known)
