@@ -1,16 +1,11 @@
 {{ config(materialized='view') }}
 {%- set measures = ['billed_cost', 'effective_cost', 'list_cost', 'on_demand_list_cost', 'contracted_cost', 'weight'] %}
 
-with ambiguous_ids as (
-    select distinct training_run_id from {{ ref('int_run_records') }}
-    where is_ambiguous
-),
-
-named_ids as (
+with named_ids as (
     select
         training_run_id,
         min(training_run_id) over () as first_run_id
-    from ambiguous_ids
+    from {{ ref('int_ambiguous_runs') }}
 ),
 
 -- runs with an ambiguous id carry nothing: what they held together is one part
@@ -34,7 +29,7 @@ shares as (
 ),
 
 parts as (
-    {{ charge_parts(ref('int_line_attributions'), 'shares', ref('int_named_charges'), ['w', 'whole_w']) }}
+    {{ charge_parts(ref('int_line_attributions'), 'shares', ['w', 'whole_w']) }}
 ),
 
 roundings as (
