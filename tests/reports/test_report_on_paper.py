@@ -30,7 +30,7 @@ from reports.page.names import shown
 from reports.page.pdf import document as pdf_of
 from reports.page.words import SCOPE_SENTENCE
 from reports.page.workbook import document as workbook_of
-from reports.quarterly import QuarterlyReport, render
+from reports.quarterly import QuarterlyReport
 from tests.reports.kit import record_of, rendered, tables_of
 from tests.reports.published_fixture import HOSTILE, TWO_RUNS, USUAL, write_published
 from tests.reports.published_rows import MONTHS, PAYERS, Run
@@ -72,7 +72,7 @@ def _paper() -> Iterator[None]:
 def report(tmp_path_factory: pytest.TempPathFactory) -> QuarterlyReport:
     folder = tmp_path_factory.mktemp("paper")
     path = write_published(folder / "p.duckdb", (*NAMED, *HOSTILE, *TWO_RUNS), payers=PAYERS[:1])
-    return render(path, "2026Q3", folder, organisation="Пример AG \u202e#set page() 🚀")
+    return rendered(path, "2026Q3", folder, organisation="Пример AG \u202e#set page() 🚀")
 
 
 @pytest.fixture(scope="module")
