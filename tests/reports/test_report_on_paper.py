@@ -89,7 +89,7 @@ def test_every_text_of_the_pdf_is_read_back_in_any_script(report: QuarterlyRepor
     """What `verify` reads of a PDF by its tags is what the page has, and its digest that of report.json."""
     read = evidence.read(report.pdf.read_bytes())
     texts = printed.texts(read.blocks)
-    assert texts == printed.of_paper(tree.read(report.html.read_text()), fonts.printable) and len(texts) > 1000
+    assert texts == printed.of_paper([tree.read(report.html.read_text())], fonts.printable) and len(texts) > 1000
     assert read.strange == [] and printed.digest(texts) == json.loads(report.json.read_bytes())["printed"]["report.pdf"]
     assert printed.comparable("e\u0301 12") == printed.comparable("\u00e9 12") != printed.comparable("\u00e9 13")
 
