@@ -14,7 +14,7 @@ from benchmarks.comparison.worlds import EVERY, World, drawn
 from tests.comparison.published import Models
 from tests.nightly import seed
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.proved_by("comparison")]
 VERDICTS, DECISIONS = "marts.rpt_trainium_vs_tpu", "intermediate.int_comparison_decisions"
 COVERED = [world for world in EVERY if world.is_covered]
 FOUND = next(world for world in EVERY if world.is_covered is None)

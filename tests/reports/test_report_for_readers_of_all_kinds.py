@@ -5,8 +5,8 @@ from pathlib import Path
 import axe_playwright_python
 import pytest
 
-from reports.quarterly import render
 from tests.browser import open_page
+from tests.reports.kit import rendered
 from tests.reports.published_fixture import HOSTILE, PAIRED, TWO_RUNS, write_published
 
 AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")
@@ -21,7 +21,7 @@ RUNS = (*TWO_RUNS, *HOSTILE, *PAIRED[:4])
 
 @pytest.mark.slow
 def test_axe_finds_nothing_on_the_page_at_a_desk_on_a_phone_and_in_the_dark(tmp_path: Path) -> None:
-    report = render(write_published(tmp_path / "p.duckdb", RUNS), "2026Q3", tmp_path, organisation="Example AG")
+    report = rendered(write_published(tmp_path / "p.duckdb", RUNS), "2026Q3", tmp_path)
     found = []
     with open_page() as tab:
         # the page forbids scripts; a browser's own are not the page's
