@@ -144,8 +144,8 @@ def _rows(answer: Answer, payer: str, uri: str, key: str) -> Iterator[Row]:
         start, end = result.time_period.start, result.time_period.end
         if start.day != 1 or (end.year * 12 + end.month, end.day) != (start.year * 12 + start.month + 1, 1):
             raise _wrong(uri, key, f"the time from {start} to {end} is no month")
-        parts = [(one.keys[0] if one.keys else "", one.metrics) for one in result.groups] or [(None, result.total)]
-        for charge_type, metrics in () if result.estimated else parts:
+        parts: list[tuple[str | None, dict[str, Amount]]] = [("".join(one.keys[:1]), one.metrics) for one in result.groups]
+        for charge_type, metrics in () if result.estimated else parts or [(None, result.total)]:
             stated = metrics.get(METRIC)
             if stated is None:
                 raise _wrong(uri, key, f"{start:%Y-%m} has no {METRIC}")
