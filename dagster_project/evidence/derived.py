@@ -162,8 +162,13 @@ def _of_documents(
 
 def _of_names(folder: Path, record: Any) -> Iterator[str]:
     """Files that no pack has: nobody compares them with anything."""
-    tables = {f"tables/{item['id']}.csv" for item in layout.asked_items(record) if "rows" in item}
-    known = {*PLAIN, *(f"report/{name}" for name in (*layout.DOCUMENTS, *tables)), *(f"code/{name}" for name in CODE)}
+    documents = [*layout.documents_of(record["quarter"])]
+    documents += [f"tables/{item['id']}.csv" for item in layout.asked_items(record) if "rows" in item]
+    known = {
+        *PLAIN,
+        *(f"report/{name}" for name in documents),
+        *(f"code/{name}" for name in CODE),
+    }
     queries = {layout.query_name(item) for item in layout.asked_items(record)}
     known |= {f"rows/{name}.parquet" for name in queries}
     for name in files_below(folder):

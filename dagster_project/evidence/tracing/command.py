@@ -32,6 +32,7 @@ from dagster_project.warehouse.building import Listener, no_listener
 from dagster_project.warehouse.home import Home
 from reports.door import settings
 from reports.errors import ReportError
+from reports.quarter import is_year
 from reports.tracing.figures import QUARTER, Figure, in_report, of_published, parts_of, read_report
 
 
@@ -51,7 +52,8 @@ class Trace:
 
 def report_of(home: Home, quarter: str) -> dict[str, Any]:
     """The report of a quarter that was rendered last into the home."""
-    return read_report(home.site.root / "reports" / quarter / REPORT)
+    folder = f"year-{quarter}" if is_year(quarter) else quarter
+    return read_report(home.site.root / "reports" / folder / REPORT)
 
 
 def figure_of(home: Home, text: str, report: Path | None = None, issued: dict[str, Any] | None = None) -> Figure:

@@ -51,7 +51,7 @@ def readable_tables(pack: Path) -> Iterator[Path]:
             for model, statement in pages:
                 with suppress(DoorError, duckdb.Error):
                     if model in traced() and traced()[model].schema == "pages":
-                        require_select(connection, statement)
+                        require_select(statement)
                         connection.execute(f"create view pages.{quoted(model)} as {statement}")
         yield file
 

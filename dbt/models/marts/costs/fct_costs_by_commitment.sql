@@ -10,6 +10,16 @@ with parts as (
     ) }}
 ),
 
+lines as (
+    select * from {{ built_months_of(ref('int_committed_lines')) }}
+),
+
+-- lines that are divided among their parts: a look-up, so that the join below is of equalities and not a comparison of every pair
+divided as (
+    select distinct usage_month, line_id from lines
+    where share_part_id is not null
+),
+
 rows_of_parts as (
     select
         {{ cell_of('parts') }},
@@ -43,11 +53,13 @@ rows_of_parts as (
         end as {{ measure }}
         {%- endfor %}
     from parts
-    left join {{ built_months_of(ref('int_committed_lines')) }} as lines
+    left join divided on parts.line_id = divided.line_id and parts.usage_month = divided.usage_month
+    left join lines
         on
             parts.line_id = lines.line_id
             and parts.usage_month = lines.usage_month
-            and coalesce(lines.share_part_id, coalesce(parts.part_id, '')) = coalesce(parts.part_id, '')
+            and case when divided.line_id is null then '~each' else coalesce(parts.part_id, '') end
+            = coalesce(lines.share_part_id, '~each')
 
     union all
 
