@@ -187,10 +187,7 @@ select
     false as is_elected
 from {{ ref('int_provider_totals') }} as totals
 left join differing_types using ({{ total }})
-where
-    totals.charge_type = ''
-    and totals.is_final
-    and (totals.provider_name <> 'AWS' or {{ in_build_months('totals.usage_month') }})
+where totals.charge_type = '' and totals.is_final
 
 union all
 
