@@ -105,8 +105,8 @@ select
     {{ exact_sum(['totals.stated_cost', '-totals.billed_cost'], 12) }} as difference,
     -- an invoice has cents, and an answer of Cost Explorer ten decimals of each of many parts
     coalesce(
-        abs({{ exact_sum(['totals.stated_cost', '-totals.billed_cost'], 12) }})
-        <= greatest(cast(0.01 as decimal(38, 12)), cast(abs(totals.stated_cost) / 1000000 as decimal(38, 12))), false
+        abs(cast({{ exact_sum(['totals.stated_cost', '-totals.billed_cost'], 12) }} as double))
+        <= greatest(cast(0.01 as double), abs(cast(totals.stated_cost as double)) / 1000000), false
     ) as is_met,
     coalesce(months.is_bill_final, false) as is_final
 from totals
