@@ -101,3 +101,22 @@ left join {{ ref('int_recorded_accelerators') }} as recorded
 {% macro charge_group_id() -%}
 substr(md5({{ cell_id() }}), 1, 12) || substr(line_id, length(source_name) + 1)
 {%- endmacro %}
+
+{# What of a measure of a part of the bill is of a commitment, or of none: lines are rows of int_committed_lines beside the parts. #}
+{% macro of_commitment(measure) -%}
+case coalesce(lines.taken, 'whole')
+            when 'whole' then parts.part_{{ measure }}
+            {%- if measure == 'billed_cost' %}
+            when 'billed' then parts.part_{{ measure }}
+            when 'rest' then parts.part_{{ measure }}
+            {%- else %}
+            {%- if measure == 'effective_cost' %}
+            when 'effective' then parts.part_{{ measure }}
+            {%- endif %}
+            when 'use' then parts.part_{{ measure }}
+            when 'share' then lines.share_{{ measure }}
+            when 'rest' then {{ exact_sum(['parts.part_' ~ measure, '-lines.share_' ~ measure], 12) }}
+            {%- endif %}
+            else cast(0 as decimal(38, 12))
+        end
+{%- endmacro %}

@@ -80,6 +80,7 @@ def published() -> Iterator[duckdb.DuckDBPyConnection]:
             " from published.marts.fct_run_cell_costs"
         )
         of_group = f"{CELL} || '|o|1' as charge_group_id, 'h' as delivery_content_hash, 1 as row_count"
+        of_group += ", '' as commitment_id, '' as commitment_part"
         for number, costs in enumerate((COSTS.format(3), COSTS.format(4))):
             named = of_group.replace("o|1", f"o|{number + 1}")
             part = f"select * replace ({costs}), {named} from published.marts.fct_run_cell_costs"

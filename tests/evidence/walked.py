@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal
+from math import isclose
 from pathlib import Path
 
 import duckdb
@@ -68,6 +69,63 @@ def faults(home: Path, config: Path, seed: int = 1) -> list[str]:
     return found
 
 
+def statistics_that_differ(home: Path, config: Path, seed: int, count: int | None = None) -> list[str]:
+    """Statistics of drawn models that the model's statement, or what its rule states, does not give again of the listed inputs alone."""
+    with opened(home, config) as (_, connection):
+        columns = columns_of(connection)
+        chosen = random.Random(seed)
+        made = [
+            (table, [(column, rule) for column in table.numbers for rule in table.of(column) if rule.kind == "statistic"])
+            for table in traced().values()
+            if table.name in columns
+        ]
+        models = [(table, statistics) for table, statistics in made if statistics]
+        drawn = models if count is None else chosen.sample(models, count)
+        walk = Walk(connection, lambda *_: None, columns)
+        return [
+            f"{table.name}.{column}: {fault}"
+            for table, statistics in drawn
+            for column, rule in [chosen.choice(statistics)]
+            if (fault := _not_given_again(walk, table, column, rule, chosen.random()))
+        ]
+
+
+def _not_given_again(walk: Walk, table: Traced, column: str, rule: Rule, chosen: float) -> str | None:
+    """Why a statistic of a row is not given again by its inputs."""
+    connection, name = walk.connection, quoted(column)
+    found = f"{relation(table.name)} where {name} is not null and ({rule.when})"
+    (rows,) = connection.execute(f"select count(*) from {found}").fetchone() or (0,)
+    if not rows:
+        return None
+    connection.execute("attach ':memory:' as listed; create schema listed.marts; create schema listed.ops")
+    try:
+        place = f"order by {', '.join(map(quoted, table.key))} limit 1 offset {int(chosen * rows)}"
+        connection.execute(f"create table listed.own as select * from {found} {place}")
+        for term in (*rule.terms, *rule.inputs):
+            of, schema = traced()[term.of], "ops" if traced()[term.of].schema == "ops" else "marts"
+            joined = walk.joined(table, term, "listed.own", walk.columns[table.name])
+            read = f"select distinct p.* from {joined}"
+            there = f"listed.{schema}.{quoted(of.name)}"
+            connection.execute(f"create table if not exists {there} as {read} limit 0; insert into {there} {read}")
+        stated = connection.execute(f"select {name} from listed.own").fetchone()
+        connection.execute("use listed")
+        if rule.gives:
+            listed = quoted(rule.terms[0].of)
+            given = connection.execute(f"with p as (from marts.{listed}) {rule.gives}").fetchone()
+        else:
+            made_by = "report_pages" if table.schema == "pages" else "report_statements"
+            asked = f"select statement from published.ops.{made_by} where model = ?"
+            [(statement,)] = connection.execute(asked, [table.name]).fetchall()
+            same = " and ".join(f"made.{key} is not distinct from own.{key}" for key in map(quoted, table.key)) or "true"
+            given = connection.execute(f"select made.{name} from ({statement}) as made semi join own on {same}").fetchone()
+        is_same = given and stated and None not in (*given, *stated) and isclose(given[0], stated[0], rel_tol=1e-9, abs_tol=1e-9)
+        return None if is_same else f"{stated} is given again as {given}"
+    except duckdb.Error as error:
+        return str(error)
+    finally:
+        connection.execute("use memory; detach listed")
+
+
 def _faults_of(
     connection: duckdb.DuckDBPyConnection, columns: dict[str, set[str]], table: Traced, column: str, kind: type[Walk]
 ) -> Iterator[str]:
@@ -85,7 +143,7 @@ def _faults_of(
         walk.follow(table.name, column, walk.rows_of(table.name, "true", column))
         asked = sum((_asked(connection, table.name, column, rule) for rule in table.of(column)), Decimal(0))
         kinds = {step.kind for step in walk.steps}
-        is_whole = kind is Walk and kinds <= {"sum", "share", "landed", "lookup", "input"} and kinds & {"sum", "share"}
+        is_whole = kind is Walk and kinds <= {"sum", "share", "energy", "landed", "lookup", "input"} and kinds & {"sum", "share", "energy"}
         if is_whole and sum(ended) != asked:
             yield f"{table.name}.{column}: {asked} ends in rows that contribute {sum(ended)}"
     except TrainledgerError as error:

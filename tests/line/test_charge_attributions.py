@@ -16,7 +16,8 @@ from dagster_project.publishing.month_files import write_files
 from dagster_project.publishing.parts import LINK, Parts
 from dagster_project.publishing.tables import PublishedTable
 
-KEY = "source_name, usage_month, charge_group_id, training_run_id, reason, cost_component, billing_currency"
+PART = "source_name, usage_month, charge_group_id, training_run_id, reason, cost_component, billing_currency"
+KEY = f"{PART}, commitment_id, commitment_part"
 TABLE = PublishedTable("fct_charge_attributions", "marts", tuple(KEY.split(", ")), "", {}, is_parquet_only=True)
 
 
@@ -48,9 +49,23 @@ def test_a_group_has_one_row_for_a_run_or_a_reason_and_shares_that_are_whole(pub
     group = "source_name, usage_month, charge_group_id, share_denominator"
     found = published.execute(
         f"select sum(cast(share_numerator as hugeint)) = cast(share_denominator as hugeint), count(*)"
-        f" from (select {group}, share_numerator from parts) group by {group}"
+        f" from (select distinct {PART}, share_denominator, share_numerator from parts) group by {group}"
     ).fetchall()
     assert {whole for whole, _ in found} == {True} and max(count for _, count in found) > 1
+
+
+@pytest.mark.slow
+def test_parts_of_commitments_are_what_was_paid_ahead(published: duckdb.DuckDBPyConnection) -> None:
+    costs = {"purchased": "billed", "refunded": "-billed", "amortised_used": "effective", "amortised_unused": "effective"}
+    of = dict(zip(costs, ("purchase", "refund", "used", "unused"), strict=True))
+    sums = ", ".join(f"sum({cost}_cost) filter (commitment_part = '{of[name]}')" for name, cost in costs.items())
+    flows = ", ".join(f"sum({name}_cost)" for name in costs)
+    commitment = "commitment_id, usage_month, billing_currency"
+    found = published.execute(
+        f"select {commitment}, {sums} from parts where commitment_kind <> '' group by all order by all"
+    ).fetchall()
+    stated = published.execute(f"select {commitment}, {flows} from marts.fct_prepaid group by all order by all").fetchall()
+    assert len(found) > 5 and [[value or 0 for value in row] for row in found] == [[value or 0 for value in row] for row in stated]
 
 
 @pytest.mark.slow

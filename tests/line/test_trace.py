@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,10 @@ from dagster_project.evidence.tracing.command import Trace, opened_trace, report
 from dagster_project.evidence.tracing.source_rows import trace_row
 from dagster_project.settings import load_settings
 from dagster_project.warehouse.home import Home
+from reports.tracing.figures import figure_id
+from tests import nightly
 from tests.conftest import Command
+from tests.evidence.walked import statistics_that_differ
 
 pytestmark = pytest.mark.slow
 
@@ -78,10 +82,49 @@ def test_of_a_ratio_both_parts_are_followed_or_its_inputs_are_listed(demo_home: 
     assert parts or all(step["rows"] for step in stated["steps"])
 
 
-def test_energy_ends_in_records_samples_and_seeds(demo_home: Path) -> None:
+def test_energy_ends_in_integrals_that_are_divided_once_with_records_samples_and_seeds_beside_them(demo_home: Path) -> None:
     stated, rows = answer(demo_home, "2026Q3/glance/facility_energy")
-    assert stated["steps"][-1]["table"] == "fct_training_run_energy" and stated["steps"][-1]["total"] == Decimal(stated["value"])
+    assert stated["steps"][-1]["table"] == "fct_energy_integrals" and stated["steps"][-1]["total"] == Decimal(stated["value"])
     assert {row["kind"] for row in rows} >= {"record", "sample", "seed"} and not any(row["kind"] == "bill" for row in rows)
+    integrals = [row for row in rows if row["kind"] == "energy"]
+    assert given(rows, "energy") == Decimal(stated["value"]) > 0
+    joules: dict[str, Fraction] = {}
+    for row in integrals:
+        assert row["unit"] == "J" and row["contribution"] and "facility" in row["detail"]
+        factor = Fraction(row["share"] or 1)
+        joules[row["object"]] = joules.get(row["object"], Fraction(0)) + Fraction(row["amount"]) * factor
+    billionths = [(energy * 10**9 / 3_600_000 + Fraction(1, 2)) // 1 for energy in joules.values()]
+    assert len(billionths) > 20 and Decimal(sum(billionths)) / 10**9 == Decimal(stated["value"])
+
+
+@pytest.mark.parametrize("what", ["purchased_cost", "amortised_used_cost", "amortised_unused_cost", "closing_cost"])
+def test_what_was_paid_ahead_ends_in_the_bill_rows_of_its_commitment_and_leads_back(demo_home: Path, what: str) -> None:
+    with opened_trace(home_of(demo_home)) as trace:
+        [key] = trace.connection.execute(
+            "select provider_name, payer_account_id, commitment_id, usage_month, billing_currency from published.marts.fct_prepaid"
+            f" where {what} > 0 order by commitment_kind = 'savings_plan' desc, all limit 1"
+        ).fetchall()
+        figure = figure_id(("fct_prepaid",), [str(value) for value in key], what)
+        stated = trace_figure(trace, figure)
+        rows = trace.landed.rows("from origins order by abs(contribution) desc, all")
+    assert {row["kind"] for row in rows} == {"bill"} and given(rows, "bill") == Decimal(stated["value"])
+    back = row_of(demo_home, f"{rows[0]['object']}:{rows[0]['first_row']}")
+    tables = {one["table"]: one for one in back["rows"]}
+    assert list(map(str, key)) in tables["marts.fct_prepaid"]["first"]
+    commitments = {place[2] for place in tables["marts.fct_prepaid"]["first"]}
+    assert commitments == {key[2]}, "rows of another commitment"
+
+
+def test_a_row_that_is_of_no_commitment_is_in_no_row_of_one(demo_home: Path) -> None:
+    stated = row_of(demo_home, f"{BILL}:4084")
+    tables = {one["table"]: one for one in stated["rows"]}
+    assert "marts.fct_prepaid" not in tables and tables["marts.fct_costs_by_commitment"]["count"] == 3
+    assert tables["marts.focus_1_4"]["count"] == 3
+
+
+def test_a_statistic_is_given_again_by_its_statement_on_its_listed_inputs_alone(demo_home: Path) -> None:
+    drawn = None if nightly.IS_NIGHTLY else 15
+    assert not statistics_that_differ(demo_home / "trainledger-home", demo_home / "trainledger.yaml", nightly.seed(), drawn)
 
 
 def test_a_figure_of_the_organisation_ends_in_the_row_of_its_own_file(demo_home: Path) -> None:

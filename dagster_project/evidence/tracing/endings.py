@@ -17,6 +17,7 @@ from dagster_project.evidence.tracing.published import (
     Rows,
     add_deliveries,
     add_inputs,
+    add_integrals,
     add_operations,
     add_quarantined,
     add_settings,
@@ -223,7 +224,8 @@ def add_samples(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
 
 
 def add_energy(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
-    """The records and samples of these runs and months, and the seeds of power and PUE that their energy is worked out with."""
+    """These integrals, the records and samples of their runs and months, and the seeds of power and PUE that they were made with."""
+    add_integrals(landed, of_table, column, rows)
     add_records(landed, of_table, column, rows)
     add_samples(landed, of_table, column, rows)
     for seed, condition in seeds_of_energy(rows).items():
@@ -240,11 +242,6 @@ def add_readings(landed: Landed, of_table: str, column: str, rows: Rows) -> None
             and matches.usage_month >= watts.valid_from_month - interval 12 month)"""
     add_samples(landed, of_table, column, measured)
     add_seed_rows(landed, of_table, "unmetered_rails")
-
-
-def add_commitment(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
-    """The deliveries of the bills of the payer and month that a commitment was bought, used or refunded in."""
-    add_deliveries(landed, of_table, rows)
 
 
 def add_lookup(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
@@ -298,7 +295,6 @@ ENDINGS: dict[str, Callable[[Landed, str, str, Rows], None]] = {
     "bill": add_bill,
     "carbon": add_carbon,
     "carbon_of_version": add_carbon_of_version,
-    "commitment": add_commitment,
     "constant": add_nothing,
     "deliveries": add_listed,
     "energy": add_energy,

@@ -143,7 +143,8 @@ def add_samples(found: Packed, of_table: str, column: str, rows: Rows) -> None:
 
 
 def add_energy(found: Packed, of_table: str, column: str, rows: Rows) -> None:
-    """The samples of these runs and months, the runs, and the seeds of power and PUE."""
+    """These integrals, the samples of their runs and months, the runs, and the seeds of power and PUE."""
+    published.add_integrals(found, of_table, column, rows)
     add_samples(found, of_table, column, rows)
     add_runs(found, of_table, column, rows)
     for seed, condition in published.seeds_of_energy(rows).items():
@@ -192,7 +193,6 @@ ENDINGS: dict[str, Callable[[Packed, str, str, Rows], None]] = {
     "bill": add_groups,
     "carbon": add_cells,
     "carbon_of_version": add_cells,
-    "commitment": add_listed,
     "constant": add_nothing,
     "deliveries": add_listed,
     "energy": add_energy,

@@ -1,6 +1,6 @@
 """From rows of a table to the rows of tables and pages that are made of them: the rules of a walk, the other way.
 
-Sums, shares and weights are followed, and ratios of what they give; counts, statistics and loose shares are not: of these a row
+Sums, shares, integrals and weights are followed, and ratios of what they give; counts, statistics and loose shares are not: of these a row
 is an input, and no part. A row whose amount is 0 is a part of nothing.
 """
 
@@ -153,6 +153,6 @@ def _readers(of: str, column: str) -> Iterator[tuple[Traced, str, Rule, Term]]:
             for rule in table.of(target):
                 for term in (*rule.terms, *filter(None, [rule.weighed])):
                     is_read = term.of == of or (term.of == OWN and table.name == of)
-                    is_part = (rule.kind in ("sum", "share", "ratio") and not term.is_loose) or term is rule.weighed
+                    is_part = (rule.kind in ("sum", "share", "ratio", "energy") and not term.is_loose) or term is rule.weighed
                     if is_read and is_part and not term.distinct and (term.column or target) == column:
                         yield table, target, rule, term

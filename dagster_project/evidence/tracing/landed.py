@@ -29,6 +29,7 @@ AWS_LINES = "stg_aws_cur__line_items"
 GROUPS = "int_aws_line_groups"  # of its text two parts are taken: the columns that make a group, and the sum of its costs
 KEYS_BEGIN, KEYS_END = "line_groups as (\n    select\n", "-- the first row of a group gives it its name"
 TOTAL_BEGIN, TOTAL_END = "as line_count,", " as unblended_cost"
+PART = "training_run_id, reason, cost_component, commitment_id, commitment_part"  # of a group
 COVERED = "('SavingsPlanCoveredUsage', 'SavingsPlanNegation')"
 STUBS = """
 create schema if not exists intermediate; create schema if not exists staging; create schema if not exists raw;
@@ -164,7 +165,7 @@ class Landed:
         parts = f"""select groups.*, rows.object, rows.row_number, rows.billed, rows.stated as part_
             from groups inner join rows using (charge_group_id)
             where source_name = {literal(source)} and usage_month = date '{month}'"""
-        divided = divided_among(parts, "charge_group_id, training_run_id, reason, cost_component", "object, row_number")
+        divided = divided_among(parts, f"charge_group_id, {PART}", "object, row_number")
         rows = f"""select source_name, object, row_number as first_row, delivery_content_hash, usage_month, training_run_id,
                 reason, attribution_rule, share_numerator || '/' || share_denominator as share, charge_group_id, billed as amount,
                 billing_currency as unit, contribution_ as contribution, {literal(measure)} as measure,

@@ -58,13 +58,27 @@ def lookup_condition(table: str, rows: Rows) -> tuple[str, str]:
 
 def seeds_of_energy(rows: Rows) -> dict[str, str]:
     """The seeds of power, meters and PUE that the energy of some rows is worked out with: of each, which of its rows."""
+    energies = f"(from published.marts.fct_training_run_energy semi join {rows} using (training_run_id, usage_month))"
     used = "{0} in (select {0} from published.marts.dim_training_runs semi join " + rows + " using (training_run_id))"
     found_by = {"accelerator_power": "accelerator_type", "host_power": "accelerator_type", "it_overhead": "provider_name"}
     is_named = "starts_with(energy.pue_source, concat(seed.source, ', ', seed.data_year, ', ', seed.region_id))"
-    of_pue = f"exists (select 1 from {rows} as energy where {is_named})"
-    of_meters = f"exists (select 1 from {rows} as energy where energy_kwh_measured + energy_kwh_driver_power > 0)"
+    of_pue = f"exists (select 1 from {energies} as energy where {is_named})"
+    of_meters = f"exists (select 1 from {energies} as energy where energy_kwh_measured + energy_kwh_driver_power > 0)"
     of_energy = {"pue": of_pue, "meters": of_meters, "sampling_errors": of_meters}
     return {seed: used.format(name) for seed, name in found_by.items()} | of_energy
+
+
+def add_integrals(found: Origins, of_table: str, column: str, rows: Rows) -> None:
+    """Joules and chip-seconds, each with its factor and with what it gives of the figure; the files in which energy is stated."""
+    factor = column.replace("integral", "factor")
+    integrals = f"""select 'energy' as source_name, concat_ws(' / ', training_run_id, usage_month, nullif(region_id, ''), nullif(pool_id, ''))
+                as object, 1 as row_count, usage_month, training_run_id, {column} as amount,
+            case basis when 'chip_time' then 's' else 'J' end as unit, case when {factor} <> 1 then cast({factor} as varchar) end as share,
+            amount_ as contribution, {literal(column)} as measure, measure || ', ' || basis as detail
+        from {rows}"""
+    found.add("energy", of_table, integrals)
+    stated = f"is_elected and kind = 'user_inputs' and exists (select 1 from {rows} where basis = 'stated')"
+    found.add("delivery", of_table, f"select {DELIVERY} from published.ops.dim_deliveries where {stated}")
 
 
 def add_quarantined(found: Origins, of_table: str, rows: Rows) -> None:

@@ -23,6 +23,7 @@ from reports.tracing.figures import read_report
 
 Parts = list[dict[str, Any]]  # the runs and residuals that have a part of a landed row
 Starts = dict[str, str]  # tables whose rows are made of it: a query of these rows
+INTEGRALS = "fct_energy_integrals"
 NO_PART = {  # by the fact of a source: why none has a part of its row
     "bill": "no run and no residual carries it: its payer and month have another book, or it is a SavingsPlanNegation, which only"
     " takes away again what covered usage shows",
@@ -171,11 +172,11 @@ def _sample(landed: Landed) -> tuple[Parts, Starts]:
     runs = [(part["training_run_id"], part["usage_month"]) for part in parts if part["training_run_id"]]
     listed = ", ".join(f"({literal(run)}, date '{month}')" for run, month in runs)
     of_runs = f"where (training_run_id, usage_month) in ({listed})"
-    return parts, {"fct_training_run_energy": f"from published.marts.fct_training_run_energy {of_runs}"} if runs else {}
+    return parts, {INTEGRALS: f"from published.marts.{INTEGRALS} {of_runs}"} if runs else {}
 
 
 def _record(landed: Landed) -> tuple[Parts, Starts]:
     parts = landed.rows(f"select distinct part, recorded_id, {endings.RECORD_RUN} as training_run_id from here order by all")
     runs = ", ".join(literal(part["training_run_id"]) for part in parts)
-    tables = ("dim_training_runs", "fct_training_run_energy")
+    tables = ("dim_training_runs", INTEGRALS)
     return parts, {table: f"from published.marts.{table} where training_run_id in ({runs})" for table in tables}

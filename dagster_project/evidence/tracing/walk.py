@@ -74,11 +74,11 @@ class Walk:
                 continue
             self.steps.append(Step(depth, name, column, rule.kind if is_number else "decided", found, total))
             match rule.kind:
-                case "sum" | "share" | "ratio" if not is_number:
+                case "sum" | "share" | "ratio" | "energy" if not is_number:
                     self._list(name, rule.terms, some, depth + 1)
-                case "sum" | "share" if any(term.of in self.beyond for term in rule.terms):
+                case "sum" | "share" | "energy" if any(term.of in self.beyond for term in rule.terms):
                     pass
-                case "sum" | "share":
+                case "sum" | "share" | "energy":
                     self._divide(name, column, rule, some, depth)
                 case "ratio":
                     for term in rule.terms:
@@ -118,7 +118,8 @@ class Walk:
 
     def _divide(self, name: str, column: str, rule: Rule, rows: str, depth: int) -> None:
         """Follow each term of a sum with the contributions of its rows."""
-        per = max([term.per for term in rule.terms], default=1)
+        is_energy = rule.kind == "energy"
+        per = 1 if is_energy else max([term.per for term in rule.terms], default=1)
         own = self._table(
             f"select * replace (cast(amount_ * {per} as {MONEY}) as amount_), row_number() over () as own_ from {rows}"
         )
@@ -126,7 +127,10 @@ class Walk:
             (
                 number,
                 term,
-                self._table(f"select *, row_number() over () as part_row_ from ({self._joined(name, column, term, own)})"),
+                self._table(
+                    "select *, row_number() over () as part_row_"
+                    f" from ({self._joined(name, column, term, own, is_divided=is_energy)})"
+                ),
             )
             for number, term in enumerate(rule.terms)
         ]
@@ -136,6 +140,8 @@ class Walk:
         )
         if rule.kind == "sum":
             self._require_sum(name, column, own, listed, per)
+        elif is_energy:
+            self._require_division(name, column, own, [(term, one) for _, term, one in parts])
         divided = self._table(
             divided_among(f"select * from ({listed}) as parts inner join {own} as own using (own_)", "own_", "term_, part_row_")
         )
@@ -163,7 +169,25 @@ class Walk:
             remedy = "Was it published by other code, or changed? Refresh, then trace again."
             raise GateError(f"{name}: the rows behind {column} add up to {found or 0}, it states {stated}", remedy=remedy)
 
-    def _joined(self, name: str, column: str, term: Term, rows: str, *, has_amounts: bool = False) -> str:
+    def _require_division(self, name: str, column: str, own: str, terms: Sequence[tuple[Term, str]]) -> None:
+        """GateError where integrals, divided once for each region and pool, are not what is stated; in whole numbers, as in the build."""
+        divided = "select null::bigint as own_, null::hugeint as given_ where false"
+        for term, joined in terms:
+            unit, sum_ = f"cast({term.per}0000000000000 as hugeint)", f"sum({_whole(term.column)})"
+            divided += f""" union all
+                select own_, {"-" if term.is_less else ""}(sum_ // {unit} * factor_ + (2 * (sum_ % {unit}) * factor_ + {unit}) // (2 * {unit}))
+                from (select own_, region_id, pool_id, {_whole(_factor(term))} as factor_, {sum_} as sum_ from {joined} group by all)"""
+        wrong = self.connection.execute(f"""select {quoted(column)}, given_ from {own} as own
+            left join (select own_, sum(given_) as given_ from ({divided}) group by own_) as divisions using (own_)
+            where {quoted(column)} is not null and coalesce(given_, 0) <> {_whole(column)} limit 1""").fetchone()
+        if wrong:
+            stated, found = wrong
+            remedy = "Was it published by other code, or changed? Refresh, then trace again."
+            raise GateError(f"{name}: the integrals behind {column} give {found or 0} billionths, it states {stated}", remedy=remedy)
+
+    def _joined(
+        self, name: str, column: str, term: Term, rows: str, *, has_amounts: bool = False, is_divided: bool = False
+    ) -> str:
         """The rows of a term that belong to some rows, each with `part_`, what it states, and `own_` where those are numbered."""
         own_columns = self._columns(rows)
         is_numbered = "own_" in own_columns
@@ -177,6 +201,9 @@ class Walk:
         if term.distinct and is_numbered:
             counted = f"{term.distinct} as counted_, cast(1 as {MONEY}) as part_"
             return f"select distinct {number}{counted} from {joined} and {term.distinct} is not null"
+        if is_divided:
+            energy = f"cast(p.{quoted(target)} as double) * cast(p.{quoted(_factor(term))} as double) / {term.per}"
+            return f"select {number}p.*, {sign}cast({energy} as {MONEY}) as part_ from {joined}"
         part = f"{sign}cast(p.{quoted(target)} as {MONEY})" if is_numbered or has_amounts else f"cast(null as {MONEY})"
         return f"select {number}p.*, {part} as part_ from {joined}"
 
@@ -187,6 +214,9 @@ class Walk:
 
     def _source(self, term: Term, rows: str = "") -> tuple[str, set[str]]:
         """Where rows of a term are read, with the columns of other tables beside them, and the names of all these."""
+        if term.of not in self.columns:
+            remedy = "Refresh, and trace again; a report that another version issued is traced by that version."
+            raise GateError(f"what was published has no table {term.of}", remedy=remedy)
         text, columns = rows or relation(term.of), set(self.columns[term.of])
         for other in term.beside:
             key, others = _table_of(other).key, self.columns[other]
@@ -223,6 +253,16 @@ def show_attributed(connection: duckdb.DuckDBPyConnection, attributions: str) ->
         left join cells_of_costs as cells
             on parts.source_name = cells.source_name and parts.usage_month = cells.usage_month
             and substr(parts.charge_group_id, 1, 12) = cells.cell_""")
+
+
+def _whole(column: str) -> str:
+    """A decimal column in units of its last digit."""
+    return f"cast(replace(cast({quoted(column)} as varchar), '.', '') as hugeint)"
+
+
+def _factor(term: Term) -> str:
+    """The column of what an integral is multiplied by."""
+    return term.column.replace("integral", "factor")
 
 
 def _table_of(name: str) -> Traced:

@@ -26,22 +26,7 @@ rows_of_parts as (
         coalesce(lines.commitment_part = 'purchase' and lines.is_recurring, false) as is_recurring,
         coalesce(lines.taken, 'whole') as taken
         {%- for measure in measures %},
-        case coalesce(lines.taken, 'whole')
-            when 'whole' then parts.part_{{ measure }}
-            {%- if measure == 'billed_cost' %}
-            when 'billed' then parts.part_{{ measure }}
-            when 'rest' then parts.part_{{ measure }}
-            else {{ zero }}
-            {%- else %}
-            {%- if measure == 'effective_cost' %}
-            when 'effective' then parts.part_{{ measure }}
-            {%- endif %}
-            when 'use' then parts.part_{{ measure }}
-            when 'share' then lines.share_{{ measure }}
-            when 'rest' then {{ exact_sum(['parts.part_' ~ measure, '-lines.share_' ~ measure], 12) }}
-            else {{ zero }}
-            {%- endif %}
-        end as {{ measure }}
+        {{ of_commitment(measure) }} as {{ measure }}
         {%- endfor %}
     from parts
     left join {{ built_months_of(ref('int_committed_lines')) }} as lines
