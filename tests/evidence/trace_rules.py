@@ -51,7 +51,7 @@ def document(root: Path) -> str:
                 yield manifest["sources"][key]["name"]
 
     def written(rule: Mapping[str, Any], node: Mapping[str, Any]) -> dict[str, Any]:
-        """A statistic lists all that its table's statement reads: rows of the same key where a rule names inputs, else whole tables."""
+        """A statistic lists all that its statement reads: rows of the same key where a rule names inputs, else whole tables."""
         if "statistic" not in rule or "gives" in rule:
             return dict(rule)
         if rule["statistic"] == "statement":
@@ -59,7 +59,10 @@ def document(root: Path) -> str:
         else:
             stated, by = rule["statistic"] if isinstance(rule["statistic"], list) else [rule["statistic"]], {}
         there = {one if isinstance(one, str) else one["of"] for one in (*stated, *rule.get("inputs", ()))}
-        return {**rule, "statistic": [*stated, *({"of": name, **by} for name in dict.fromkeys(read_by(node)) if name not in there)]}
+        return {
+            **rule,
+            "statistic": [*stated, *({"of": name, **by} for name in dict.fromkeys(read_by(node)) if name not in there)],
+        }
 
     tables = {
         name: {

@@ -65,7 +65,9 @@ def test_parts_of_commitments_are_what_was_paid_ahead(published: duckdb.DuckDBPy
         f"select {commitment}, {sums} from parts where commitment_kind <> '' group by all order by all"
     ).fetchall()
     stated = published.execute(f"select {commitment}, {flows} from marts.fct_prepaid group by all order by all").fetchall()
-    assert len(found) > 5 and [[value or 0 for value in row] for row in found] == [[value or 0 for value in row] for row in stated]
+    assert len(found) > 5 and [[value or 0 for value in row] for row in found] == [
+        [value or 0 for value in row] for row in stated
+    ]
 
 
 @pytest.mark.slow
@@ -94,7 +96,7 @@ def test_parts_that_do_not_add_up_to_a_cell_are_not_published(tmp_path: Path) ->
             f"create table build.marts.fct_charge_attributions as select source_name, usage_month, {CELL} || '|o|1'"
             " as charge_group_id,"
             f" 'r' as training_run_id, cast(null as varchar) as reason, {which}, 'tag' as attribution_rule, {costs}"
-            " from marts.fct_run_cell_costs"
+            ", '' as commitment_id, '' as commitment_part from marts.fct_run_cell_costs"
         )
         digests = [TableDigest("fct_run_cell_costs", 1, "", {"2026-04": (1, "")}), TableDigest("fct_residual_costs", 0, "", {})]
         parts = Parts(tmp_path / "new", tmp_path / "published" / LINK, None)

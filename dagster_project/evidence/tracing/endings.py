@@ -23,6 +23,7 @@ from dagster_project.evidence.tracing.published import (
     add_settings,
     columns_of,
     lookup_condition,
+    runs_of,
     seeds_of_energy,
 )
 from dagster_project.evidence.tracing.walk import WEIGHT, divided_among
@@ -183,7 +184,7 @@ def add_records(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
 
 def add_runs(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
     """The records of runs; of runs known from a tag of a bill alone, that there is none."""
-    add_records(landed, of_table, column, rows)
+    add_records(landed, of_table, column, runs_of(landed, rows))
     unrecorded = """select source_name, 'no record names it; the bill does' as object, 0 as row_count, usage_month,
             training_run_id
         from published.marts.fct_run_cell_costs semi join runs using (training_run_id)
@@ -224,7 +225,7 @@ def add_samples(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
 
 
 def add_energy(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
-    """These integrals, the records and samples of their runs and months, and the seeds of power and PUE that they were made with."""
+    """These integrals, the records and samples of their runs and months, and the seeds of power and PUE behind them."""
     add_integrals(landed, of_table, column, rows)
     add_records(landed, of_table, column, rows)
     add_samples(landed, of_table, column, rows)

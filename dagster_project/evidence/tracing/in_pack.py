@@ -129,6 +129,7 @@ def add_cells(found: Packed, of_table: str, column: str, rows: Rows) -> None:
 def add_runs(found: Packed, of_table: str, column: str, rows: Rows) -> None:
     """These runs as the pack has them; which records and tags made a run, only its landing shows."""
     run = "concat_ws(' ', recorded_id, state, accelerator_type, started_at, ended_at)"
+    rows = published.runs_of(found, rows)
     of_rows = f"published.marts.dim_training_runs semi join {rows} using (training_run_id)"
     place = "'runs' as source_name, training_run_id as object, 1 as row_count"
     found.add("record", of_table, f"select {place}, training_run_id, {run} as detail from {of_rows}")

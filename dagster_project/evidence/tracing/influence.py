@@ -1,7 +1,7 @@
 """From rows of a table to the rows of tables and pages that are made of them: the rules of a walk, the other way.
 
-Sums, shares, integrals and weights are followed, and ratios of what they give; counts, statistics and loose shares are not: of these a row
-is an input, and no part. A row whose amount is 0 is a part of nothing.
+Sums, shares, integrals and weights are followed, and ratios of what they give; counts, statistics and loose shares are not: of
+these a row is an input, and no part. A row whose amount is 0 is a part of nothing.
 """
 
 from __future__ import annotations

@@ -56,6 +56,13 @@ def lookup_condition(table: str, rows: Rows) -> tuple[str, str]:
     return seed, f"({', '.join(names)}) in (select ({key}) from {rows})" if names else "true"
 
 
+def runs_of(found: Origins, rows: Rows) -> Rows:
+    """The rows, or where they are of pairs of a comparison the runs of these pairs."""
+    if "training_run_id" in columns_of(found, rows):
+        return rows
+    return f"(from published.marts.dim_training_runs semi join {rows} using (workload_key, pair_key))"
+
+
 def seeds_of_energy(rows: Rows) -> dict[str, str]:
     """The seeds of power, meters and PUE that the energy of some rows is worked out with: of each, which of its rows."""
     energies = f"(from published.marts.fct_training_run_energy semi join {rows} using (training_run_id, usage_month))"
@@ -69,11 +76,12 @@ def seeds_of_energy(rows: Rows) -> dict[str, str]:
 
 
 def add_integrals(found: Origins, of_table: str, column: str, rows: Rows) -> None:
-    """Joules and chip-seconds, each with its factor and with what it gives of the figure; the files in which energy is stated."""
+    """Joules and chip-seconds, each with its factor and what it gives of the figure; the files in which energy is stated."""
     factor = column.replace("integral", "factor")
-    integrals = f"""select 'energy' as source_name, concat_ws(' / ', training_run_id, usage_month, nullif(region_id, ''), nullif(pool_id, ''))
-                as object, 1 as row_count, usage_month, training_run_id, {column} as amount,
-            case basis when 'chip_time' then 's' else 'J' end as unit, case when {factor} <> 1 then cast({factor} as varchar) end as share,
+    integrals = f"""select 'energy' as source_name, 1 as row_count, usage_month, training_run_id, {column} as amount,
+            concat_ws(' / ', training_run_id, usage_month, nullif(region_id, ''), nullif(pool_id, '')) as object,
+            case basis when 'chip_time' then 's' else 'J' end as unit,
+            case when {factor} <> 1 then cast({factor} as varchar) end as share,
             amount_ as contribution, {literal(column)} as measure, measure || ', ' || basis as detail
         from {rows}"""
     found.add("energy", of_table, integrals)

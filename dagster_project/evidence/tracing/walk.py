@@ -170,20 +170,25 @@ class Walk:
             raise GateError(f"{name}: the rows behind {column} add up to {found or 0}, it states {stated}", remedy=remedy)
 
     def _require_division(self, name: str, column: str, own: str, terms: Sequence[tuple[Term, str]]) -> None:
-        """GateError where integrals, divided once for each region and pool, are not what is stated; in whole numbers, as in the build."""
+        """GateError where integrals, divided once for each region and pool, half up in whole numbers, are not what is stated."""
         divided = "select null::bigint as own_, null::hugeint as given_ where false"
         for term, joined in terms:
             unit, sum_ = f"cast({term.per}0000000000000 as hugeint)", f"sum({_whole(term.column)})"
-            divided += f""" union all
-                select own_, {"-" if term.is_less else ""}(sum_ // {unit} * factor_ + (2 * (sum_ % {unit}) * factor_ + {unit}) // (2 * {unit}))
-                from (select own_, region_id, pool_id, {_whole(_factor(term))} as factor_, {sum_} as sum_ from {joined} group by all)"""
+            rest = f"(2 * (sum_ % {unit}) * factor_ + {unit}) // (2 * {unit})"
+            sums = (
+                f"select own_, region_id, pool_id, {_whole(_factor(term))} as factor_, {sum_} as sum_ from {joined} group by all"
+            )
+            sign = "-" if term.is_less else ""
+            divided += f" union all select own_, {sign}(sum_ // {unit} * factor_ + {rest}) from ({sums})"
         wrong = self.connection.execute(f"""select {quoted(column)}, given_ from {own} as own
             left join (select own_, sum(given_) as given_ from ({divided}) group by own_) as divisions using (own_)
             where {quoted(column)} is not null and coalesce(given_, 0) <> {_whole(column)} limit 1""").fetchone()
         if wrong:
             stated, found = wrong
             remedy = "Was it published by other code, or changed? Refresh, then trace again."
-            raise GateError(f"{name}: the integrals behind {column} give {found or 0} billionths, it states {stated}", remedy=remedy)
+            raise GateError(
+                f"{name}: the integrals behind {column} give {found or 0} billionths, it states {stated}", remedy=remedy
+            )
 
     def _joined(
         self, name: str, column: str, term: Term, rows: str, *, has_amounts: bool = False, is_divided: bool = False

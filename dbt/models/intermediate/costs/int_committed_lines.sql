@@ -45,8 +45,8 @@ whole_lines as (
 
 select
     usage_month, line_id, cast(null as string) as share_part_id, commitment_id, commitment_kind, is_spend_based, is_recurring,
-    'used' as commitment_part, false as is_refund, 'use' as taken, {{ zero }} as share_effective_cost, {{ zero }} as share_list_cost,
-    {{ zero }} as share_contracted_cost
+    'used' as commitment_part, false as is_refund, 'use' as taken,
+    {{ zero }} as share_effective_cost, {{ zero }} as share_list_cost, {{ zero }} as share_contracted_cost
 from whole_lines
 where kind_of_line = 'used'
 {#- what is billed with the use that a commitment covers is paid for the commitment, as in fct_prepaid #}
@@ -56,7 +56,8 @@ union all
 
 select
     usage_month, line_id, cast(null as string) as share_part_id, commitment_id, commitment_kind, is_spend_based, is_recurring,
-    '{{ part }}' as commitment_part, {{ 'is_refund' if part == 'purchase' else 'false as is_refund' }}, '{{ 'billed' if part == 'purchase' else 'effective' }}' as taken,
+    '{{ part }}' as commitment_part, {{ 'is_refund' if part == 'purchase' else 'false as is_refund' }},
+    '{{ 'billed' if part == 'purchase' else 'effective' }}' as taken,
     {{ zero }} as share_effective_cost, {{ zero }} as share_list_cost, {{ zero }} as share_contracted_cost
 from whole_lines
 {%- if part == 'unused' %}

@@ -223,7 +223,8 @@ region_it as (
         *,
         {%- for inside in ['chip', 'chip_host'] %}
         cast(
-            metered_{{ inside }} + node_{{ inside }} + driven_{{ inside }} + seen_{{ inside }} + unseen_{{ inside }} as decimal(38, 0)
+            metered_{{ inside }} + node_{{ inside }} + driven_{{ inside }} + seen_{{ inside }} + unseen_{{ inside }}
+            as decimal(38, 0)
         ) as {{ inside }},
         {%- endfor %}
         cast((metered_chip_host + node_chip_host) * it_factor as decimal(38, 0)) as metered_it,

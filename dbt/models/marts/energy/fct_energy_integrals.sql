@@ -24,12 +24,20 @@ modelled as (
     where not energy.is_measured
 ),
 
+stated as (
+    select energy.*, boundaries.measure
+    from {{ ref('int_measured_run_energy') }} as energy
+    cross join boundaries
+    where energy.is_measured
+),
+
 integrals as (
     {%- for basis, name in bases.items() %}
     select
         {{ run }}, '' as pool_id, measure, '{{ basis }}' as basis
         {%- for suffix, level in levels.items() %},
-        case measure when 'chip' then {{ name }}_chip_{{ level }} else {{ name }}_chip_host_{{ level }} end as integral{{ suffix }},
+        case measure when 'chip' then {{ name }}_chip_{{ level }} else {{ name }}_chip_host_{{ level }} end
+            as integral{{ suffix }},
         {{ from_units(
             "case measure when 'it' then it_factor_" ~ level ~ " * 10000 when 'facility' then it_factor_" ~ level
             ~ " * pue_units else 10000000000 end", 10
@@ -45,14 +53,12 @@ integrals as (
         {{ run }}, '' as pool_id, measure, 'stated' as basis
         {%- for suffix, level in levels.items() %},
         cast({{ to_units(
-            'case measure' ~ " when 'chip' then chip_energy_kwh_" ~ level ~ " when 'chip_host' then chip_host_energy_kwh_" ~ level
+            "case measure when 'chip' then chip_energy_kwh_" ~ level ~ " when 'chip_host' then chip_host_energy_kwh_" ~ level
             ~ " when 'it' then it_energy_kwh_" ~ level ~ ' else facility_energy_kwh_' ~ level ~ ' end', 9
         ) }} * {{ kwh_in_pj }} as decimal(38, 0)) as integral{{ suffix }},
         cast(1 as decimal(38, 10)) as factor{{ suffix }}
         {%- endfor %}
-    from {{ ref('int_measured_run_energy') }}
-    cross join boundaries
-    where is_measured
+    from stated
 
     union all
 
@@ -76,7 +82,7 @@ integrals as (
     select
         usage_month, training_run_id, '' as region_id, '' as pool_id, '{{ time }}' as measure, 'chip_time' as basis
         {%- for suffix in levels %},
-        {{ 'cast(null as decimal(38, 0))' if suffix else 'cast(sum(' ~ time ~ '_ps) as decimal(38, 0))' }} as integral{{ suffix }},
+        cast({{ 'null' if suffix else 'sum(' ~ time ~ '_ps)' }} as decimal(38, 0)) as integral{{ suffix }},
         cast({{ 'null' if suffix else '1' }} as decimal(38, 10)) as factor{{ suffix }}
         {%- endfor %}
     from {{ ref('int_measured_run_energy') }}
