@@ -41,13 +41,25 @@ whole_lines as (
         'fee' as kind_of_line, true as is_recurring, billed_cost < 0 as is_refund
     from {{ ref('int_gcp_lines') }}
     where is_commitment_fee and {{ in_build_months() }}
+),
+
+-- of a divided row each part: readers join by it, and by nothing that would compare every pair
+whole_parts as (
+    select whole_lines.*, '' as share_part_id from whole_lines
+
+    union all
+
+    select whole_lines.*, split.part_id as share_part_id
+    from whole_lines
+    inner join {{ built_months_of(ref('int_split_charges')) }} as split
+        on whole_lines.usage_month = split.usage_month and whole_lines.line_id = split.line_id
 )
 
 select
-    usage_month, line_id, cast(null as string) as share_part_id, commitment_id, commitment_kind, is_spend_based, is_recurring,
+    usage_month, line_id, share_part_id, commitment_id, commitment_kind, is_spend_based, is_recurring,
     'used' as commitment_part, false as is_refund, 'use' as taken,
     {{ zero }} as share_effective_cost, {{ zero }} as share_list_cost, {{ zero }} as share_contracted_cost
-from whole_lines
+from whole_parts
 where kind_of_line = 'used'
 {#- what is billed with the use that a commitment covers is paid for the commitment, as in fct_prepaid #}
 {%- for part in ['purchase', 'unused'] %}
@@ -55,11 +67,11 @@ where kind_of_line = 'used'
 union all
 
 select
-    usage_month, line_id, cast(null as string) as share_part_id, commitment_id, commitment_kind, is_spend_based, is_recurring,
+    usage_month, line_id, share_part_id, commitment_id, commitment_kind, is_spend_based, is_recurring,
     '{{ part }}' as commitment_part, {{ 'is_refund' if part == 'purchase' else 'false as is_refund' }},
     '{{ 'billed' if part == 'purchase' else 'effective' }}' as taken,
     {{ zero }} as share_effective_cost, {{ zero }} as share_list_cost, {{ zero }} as share_contracted_cost
-from whole_lines
+from whole_parts
 {%- if part == 'unused' %}
 where kind_of_line = 'fee'
 {%- endif %}

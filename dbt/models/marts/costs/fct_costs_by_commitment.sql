@@ -33,7 +33,7 @@ rows_of_parts as (
         on
             parts.line_id = lines.line_id
             and parts.usage_month = lines.usage_month
-            and coalesce(lines.share_part_id, coalesce(parts.part_id, '')) = coalesce(parts.part_id, '')
+            and coalesce(parts.part_id, '') = lines.share_part_id
 
     union all
 
