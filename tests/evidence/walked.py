@@ -60,7 +60,7 @@ class OneStep(Walk):
 
 def faults(home: Path, config: Path, seed: int = 1) -> list[str]:
     """What does not hold: of the first step of every number of every row, of drawn walks down, of endings in landed rows."""
-    found = []
+    found: list[str] = []
     with opened(home, config) as (of_home, connection):
         landed, columns = Landed(connection, of_home), columns_of(connection)
         numbers = [(table, column) for table in traced().values() if table.name in columns for column in table.numbers]
