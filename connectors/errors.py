@@ -1,6 +1,7 @@
 """Errors a connector raises on purpose: what is wrong, where exactly, and by the class whether trying again can help.
 
-Of a file that was given to a source of another kind the remedy names the kind that it probably is, by words that only one has.
+Of a file that was given to a source of another kind the message names what it probably is, by words that only one has, and the
+remedy what works with it.
 No message holds a secret: of a provider's answer only its error code is repeated, never its text.
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,48 +91,65 @@ def shorten(value: str, limit: int = 200) -> str:
 
 
 OWN_KIND = "If it is one, give it a source of its own kind."
+_CUR = "AWS bills are read as CUR 2.0 or as a legacy report: give one of these a source of kind aws_cur."
+_CARBON = "Carbon is read from a CARBON_EMISSIONS export of AWS Data Exports: give it a source of kind aws_carbon."
 
-# in a CSV's header, a Parquet's footer, a document or the names of folders; the first whose words are all there counts
-_LOOKS = (
-    ("a gcp_focus", (b"BilledCost", b"x_ExportTime")),
-    ("a FOCUS file", (b"BilledCost", b"ChargePeriodStart")),
-    ("an aws_cur", (b"line_item_usage_start_date",)),
-    ("an aws_cur", (b"lineItem/UsageStartDate",)),
-    ("an aws_carbon", (b"total_mbm_emissions_value", b"usage_account_id")),
-    ("a carbon report of the AWS console, which is no export", (b"total_mbm_emissions", b"region")),
-    ("a gcp_carbon", (b"carbon_model_version", b"carbon_footprint")),
-    ("a gcp_billing", (b"billing_account_id", b"usage_start_time")),
-    ("a prometheus", (b'"resultType"', b'"matrix"')),
-    ("a neuron_monitor", (b"neuron_runtime_data",)),
-    ("a neuron_monitor", (b"neuroncore_utilization",)),
-    ("a tpu_monitoring", (b"duty_cycle",)),
-    ("a wandb", (b"_timestamp", b"system.gpu.")),
-    ("a wandb", (b"_timestamp", b"system.tpu.")),
-    ("a gpu_monitoring", (b"DCGM_FI_DEV_POWER_USAGE",)),
-    ("a gpu_monitoring", (b"power.draw",)),
-    ("a gpu_monitoring", (b'"gpus"', b"power_w")),
-    ("a neuron_power", (b"POWER_STATUS_",)),
-    ("a neuron_power", (b"neuron.device.power",)),
-    ("a neuron_power", (b"neuron_device_power",)),
-    ("an xprof", (b"power_metrics",)),
-    ("an xprof", (b"/device:TPU:",)),
-    ("a power_meters", (b"power_measurement_start",)),
-    ("a power_meters", (b"codecarbon_version",)),
-    ("a user_inputs", (b"price_per_hour", b"purchase_option")),
-    ("a training_runs", (b"training_run_id", b"attempts")),
+# in a CSV's header, a Parquet's footer, a document or the names of folders: the first whose words are all there counts. What no
+# kind of source reads has the one thing that works instead
+_LOOKS: tuple[tuple[str, tuple[bytes, ...], str], ...] = (
+    ("a gcp_focus", (b"BilledCost", b"x_ExportTime"), OWN_KIND),
+    ("a FOCUS file of AWS, which is not read", (b"BilledCost", b"x_ServiceCode"), _CUR),
+    (
+        "a FOCUS file, which is read of Google Cloud alone, from its export in BigQuery",
+        (b"BilledCost", b"ChargePeriodStart"),
+        _CUR,
+    ),
+    ("an aws_cur", (b"line_item_usage_start_date",), OWN_KIND),
+    ("an aws_cur", (b"lineItem/UsageStartDate",), OWN_KIND),
+    ("an aws_carbon", (b"total_mbm_emissions_value", b"usage_account_id"), OWN_KIND),
+    ("a carbon report of the AWS console, which names no account and is not read", (b"total_mbm_emissions", b"region"), _CARBON),
+    ("an answer of the AWS Sustainability API, which is not read", (b'"EmissionsValues"',), _CARBON),
+    ("an answer of AWS Cost Explorer, which is not read", (b'"ResultsByTime"',), _CUR),
+    ("a gcp_carbon", (b"carbon_model_version", b"carbon_footprint"), OWN_KIND),
+    ("a gcp_billing", (b"billing_account_id", b"usage_start_time"), OWN_KIND),
+    ("a prometheus", (b'"resultType"', b'"matrix"'), OWN_KIND),
+    ("a neuron_monitor", (b"neuron_runtime_data",), OWN_KIND),
+    ("a neuron_monitor", (b"neuroncore_utilization",), OWN_KIND),
+    ("a tpu_monitoring", (b"duty_cycle",), OWN_KIND),
+    ("a wandb", (b"_timestamp", b"system.gpu."), OWN_KIND),
+    ("a wandb", (b"_timestamp", b"system.tpu."), OWN_KIND),
+    ("a gpu_monitoring", (b"DCGM_FI_DEV_POWER_USAGE",), OWN_KIND),
+    ("a gpu_monitoring", (b"power.draw",), OWN_KIND),
+    ("a gpu_monitoring", (b'"gpus"', b"power_w"), OWN_KIND),
+    ("a neuron_power", (b"POWER_STATUS_",), OWN_KIND),
+    ("a neuron_power", (b"neuron.device.power",), OWN_KIND),
+    ("a neuron_power", (b"neuron_device_power",), OWN_KIND),
+    ("an xprof", (b"power_metrics",), OWN_KIND),
+    ("an xprof", (b"/device:TPU:",), OWN_KIND),
+    ("a power_meters", (b"power_measurement_start",), OWN_KIND),
+    ("a power_meters", (b"codecarbon_version",), OWN_KIND),
+    ("a user_inputs", (b"price_per_hour", b"purchase_option"), OWN_KIND),
+    ("a training_runs", (b"training_run_id", b"attempts"), OWN_KIND),
 )
 _FOLDERS = (
-    ("an aws_carbon", (b"model_version=", b"usage_period=")),
-    ("an aws_cur", (b"BILLING_PERIOD=",)),
+    ("an aws_carbon", (b"model_version=", b"usage_period="), OWN_KIND),
+    ("an aws_cur", (b"BILLING_PERIOD=",), OWN_KIND),
 )
 
 
-def looks_like(content: bytes, kind: str, looks: Sequence[tuple[str, Sequence[bytes]]] = _LOOKS) -> str | None:
+class Look(NamedTuple):
+    """What a content is, and what to do with it."""
+
+    what: str
+    remedy: str
+
+
+def looks_like(content: bytes, kind: str, looks: Sequence[tuple[str, Sequence[bytes], str]] = _LOOKS) -> Look | None:
     """What a content is by the words in it; None where that is the kind it was taken for, or nothing is recognised."""
-    found = next((what for what, words in looks if all(word in content for word in words)), None)
-    return None if found is None or found.split()[1] == kind else found
+    found = next((Look(what, remedy) for what, words, remedy in looks if all(word in content for word in words)), None)
+    return None if found is None or found.what.split()[1] == kind else found
 
 
-def folder_looks_like(key: str, kind: str) -> str | None:
+def folder_looks_like(key: str, kind: str) -> Look | None:
     """The same by the folders in an object's key."""
     return looks_like(key.encode("utf-8", "surrogatepass"), kind, _FOLDERS)

@@ -80,6 +80,7 @@ DESCRIPTORS: dict[str, Descriptor] = {
     "training_runs": Descriptor("runs.training_runs", "runs", meters=("slurm",), registers=".registered.json"),
     "fx_rates": Descriptor("inputs.fx_rates", "inputs"),
     "user_inputs": Descriptor("inputs.user_inputs", "inputs", registers=".plan.csv"),
+    "provider_totals": Descriptor("inputs.provider_totals", "inputs"),
 }
 KINDS = tuple(DESCRIPTORS)
 

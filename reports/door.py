@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -116,7 +117,7 @@ class Door:
         left = min(self._seconds, self._until - time.monotonic())
         if left <= 0:
             raise TooLongError("All queries together took too long; no more is asked.")
-        require_select(self._connection, sql)
+        require_select(sql)
         try:
             with time_limit(self._connection, left):
                 yield self._connection.execute(sql)
@@ -125,12 +126,19 @@ class Door:
             raise
 
 
-def require_select(connection: duckdb.DuckDBPyConnection, sql: str) -> set[str]:
+def require_select(sql: str) -> frozenset[str]:
     """DoorError unless a text is one SELECT over tables of marts, ops and seeds. Gives the tables that it names."""
     if len(sql) > LONGEST:
         raise DoorError(f"It has more than {LONGEST:,} characters.")
+    return _tables_of(sql)
+
+
+@lru_cache(maxsize=512)
+def _tables_of(sql: str) -> frozenset[str]:
+    """The same of a text that was not asked yet: its tree is long, and `verify` asks each several times."""
     try:
-        (text,) = connection.execute("select json_serialize_sql(?)", [sql]).fetchone() or ("{}",)
+        with duckdb.connect(config={"threads": 1}) as parser:
+            (text,) = parser.execute("select json_serialize_sql(?)", [sql]).fetchone() or ("{}",)
         tree = json.loads(text)
         parts = list(_objects(tree))
     except (duckdb.Error, RecursionError, ValueError) as error:
@@ -154,7 +162,7 @@ def require_select(connection: duckdb.DuckDBPyConnection, sql: str) -> set[str]:
                 named = f"{part['schema_name'][:60]}.{part['table_name'][:60]}".lstrip(".")
                 raise DoorError(f"It reads {named}, which is none of its tables.")
             tables.add(f"{part['schema_name']}.{part['table_name']}".lstrip("."))
-    return tables
+    return frozenset(tables)
 
 
 def _objects(tree: Any) -> Iterator[dict[str, Any]]:

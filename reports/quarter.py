@@ -64,11 +64,11 @@ class Quarter:
         return Quarter(self.year - 1, 4) if self.number == 1 else Quarter(self.year, self.number - 1)
 
     @property
-    def arguments(self) -> dict[str, str | date]:
+    def arguments(self) -> dict[str, str | date | None]:
         """What the rows of a page are chosen by: `$quarter`, `$start` ... in its declaration. A year ends with the quarter."""
         months = {f"month_{n}": month for n, month in enumerate(self.months, 1)}
         days = {"before": self.previous.start, "start": self.start, "end": self.end, "year": months_before(self.end, 12)}
-        return {"quarter": self.name, **days, **months}
+        return {"quarter": self.name, "reports": None, **days, **months}
 
     def fill(self, text: str) -> str:
         """A heading or sentence of any quarter as one of this: `$quarter` becomes 2026Q3, `$month_1_short` Jul 2026.
@@ -135,6 +135,11 @@ class Window:
         return Template(text).substitute(quarter=self.words)
 
 
+def is_year(name: str) -> bool:
+    """Whether a report is named by a fiscal year; all others are to be quarters."""
+    return bool(re.fullmatch("[0-9]{4}", name, re.ASCII))
+
+
 @dataclass(frozen=True)
 class FiscalYear:
     """Twelve months, named by the calendar year in which they end; `end` is excluded."""
@@ -150,7 +155,7 @@ class FiscalYear:
     @property
     def arguments(self) -> dict[str, str | date]:
         """What the rows of a page are chosen by."""
-        return {"fiscal_year": self.name, "start": self.start, "end": self.end}
+        return {"fiscal_year": self.name, "reports": f"{self.name}-", "start": self.start, "end": self.end}
 
     def fill(self, text: str) -> str:
         """A sentence with the mark of a quarter as one of this year: `$quarter` becomes its days in words."""

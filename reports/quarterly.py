@@ -4,24 +4,20 @@ The command line and the Dagster asset call `render`; it knows neither. No clock
 missing months) was decided when the file was published.
 """
 
-import json
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from reports import REPORT_FORMAT, contents
+from reports.arranged import Arranged
 from reports.code import code_digest
 from reports.issue import Issue, Policy
-from reports.model import Figure, Section, Table
-from reports.page import cells, html, printed, records, tree, words
+from reports.page import html, records, words
 from reports.pages import answer
 from reports.publication import open_publication
 from reports.quarter import Quarter
 from reports.sections import board, headlines, quality
 from reports.sections.status import as_issued, decide, require_data
-
-BOARD_PAGES = 2
 
 
 @dataclass(frozen=True)
@@ -36,37 +32,6 @@ class QuarterlyReport:
     status: str
     reasons: tuple[str, ...]
     tables: tuple[Path, ...]
-
-
-@dataclass(frozen=True)
-class Arranged:
-    """A quarter of a published file before it is on paper: its record, its page, and what its files are written of."""
-
-    record: dict[str, Any]
-    page: str
-    sheets: str  # the pages for the board, as HTML that is a file nowhere
-    figures: list[Figure]
-    vintage: Table
-    sections: list[Section]
-
-    @property
-    def tables(self) -> list[Table]:
-        return [self.vintage, *(table for section in self.sections for table in section.tables)]
-
-    def workbook(self) -> bytes:
-        from reports.page import workbook
-
-        return workbook.document(self.record, self.figures, self.vintage, self.sections)
-
-    def texts(self, book: bytes, write: Callable[[str], str] = str) -> dict[str, list[str]]:
-        """What each document prints, by its file. `write` gives a word in the letters that the fonts of paper have."""
-        body, of_board = tree.read(self.page), tree.read(self.sheets)
-        return {
-            "report.html": printed.of_page(body),
-            "report.pdf": printed.of_paper([body], write),
-            "board.pdf": printed.of_paper(of_board.elements, write),
-            "report.xlsx": cells.texts(book),
-        }
 
 
 def arranged(
@@ -108,7 +73,7 @@ def arranged(
         "sections": [records.section_record(section) for section in sections],
     }
     page, sheets = html.page(record, span, figures, vintage, sections), html.sheets(record, span, sections)
-    return Arranged(record, page, sheets, figures, vintage, sections)
+    return Arranged(record, page, sections, sheets, figures, vintage)
 
 
 def render(
@@ -126,19 +91,9 @@ def render(
     What the file itself does not hold is reported by the caller: `status_note` is printed on the cover, such as an as-of time;
     `policy` and `issue` in the sections on restatements and evidence.
     """
-    from reports.page import fonts, pdf  # a refresh knows reports and renders none: it does not load what sets them
-
     it = arranged(published, quarter, organisation=organisation, status_note=status_note, policy=policy, issue=issue)
-    record, text, book = it.record, it.page, it.workbook()
-    record["printed"] = {name: printed.digest(found) for name, found in it.texts(book, fonts.printable).items()}
-    folder = out / str(record["quarter"])
-    records.write_tables(folder / "tables", it.tables)
-    records.write_file(folder / "report.json", json.dumps(record, ensure_ascii=False, indent=1) + "\n")
-    records.write_file(folder / "report.html", text)
-    records.write_file(folder / "report.pdf", pdf.document(text, record))
-    records.write_file(folder / "board.pdf", pdf.document(it.sheets, record, pages=BOARD_PAGES))
-    records.write_file(folder / "report.xlsx", book)
-    files = tuple(folder / "tables" / f"{table.id}.csv" for table in it.tables if not table.absent)
+    record, folder = it.record, out / str(it.record["quarter"])
+    files = it.write(folder)
     forms = {form: folder / f"report.{form}" for form in ("html", "json", "pdf", "xlsx")}
     return QuarterlyReport(
         **forms, board=folder / "board.pdf", status=record["status"], reasons=tuple(record["status_reasons"]), tables=files

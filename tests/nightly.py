@@ -3,9 +3,10 @@
 `make nightly PART=kills` runs a part, `make nightly` all of them, one after the other; a part that passes is written into
 tests/nightly.json with its date, the hash of what it reads, seconds and seed, to be committed. A part reads code and tests, and
 pages where it names them: an edit of another page makes no part due, as every commit tests pages. `make test` leaves out what is
-marked `nightly`, draws a few where a part has all, an eighth of the files that take turns among them, leaves out what is marked
-`proved_by(PART)` while everything the part reads is as it was, and its last line names the parts that are due. A file that is
-asked for by name is not left out. Every test is in a part: `suite` has what the others do not name.
+marked `nightly`, draws a few where a part has all, a twelfth of the files that take turns and of the tests that are marked
+`in_turn` among them, leaves out what is marked `proved_by(PART)` while everything the part reads is as it was, and its last line
+names the parts that are due. A file that is asked for by name is not left out. Every test is in a part: `suite` has what the
+others do not name.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from tests import budget
 ROOT = Path(__file__).resolve().parents[1]
 RECORD = ROOT / "tests" / "nightly.json"
 OLD = dt.timedelta(days=14)
-ONE_OF = 8  # of the files that take turns a commit runs one of so many
+ONE_OF = 12  # of the files and tests that take turns a commit runs one of so many
 Drawn = TypeVar("Drawn")
 
 IS_NIGHTLY = bool(os.environ.get("NIGHTLY"))
@@ -49,7 +50,7 @@ class Part:
     command: tuple[str, ...] = ()
     environment: tuple[tuple[str, str], ...] = ()
     reads: tuple[str, ...] = CODE  # all that its result depends on: it need not be found again while this is as it was
-    takes_turns: bool = False  # a commit runs an eighth of the files of such parts
+    takes_turns: bool = False  # a commit runs a twelfth of the files of such parts
 
 
 MODELS = ("dbt", "requirements/test.lock")
@@ -57,6 +58,15 @@ MODELS = ("dbt", "requirements/test.lock")
 # compares the modules of warehouse/ with what on_spark.py, spark_process.py and runner.py import
 OF_THE_WAREHOUSE = (
     "building dbt_process gates modelling nodes on_spark raw raw_tables runner site spark_process statements states"
+)
+# the models on empty or invented rows of the tables that connectors declare
+ON_INVENTED_ROWS = (
+    *MODELS,
+    "connectors",
+    "dagster_project/base/dbt_project.py",
+    "dagster_project/landing/deriving/typed_select.py",
+    "dagster_project/warehouse",
+    "tests/energy/raw_tables.py",
 )
 SPARK = (
     *(f"dagster_project/warehouse/{name}.py" for name in OF_THE_WAREHOUSE.split()),
@@ -83,7 +93,7 @@ PARTS = {
         ),
     ),
     "turns": Part(
-        "whole refreshes and packs, each of one circumstance; a commit draws an eighth of the files",
+        "whole refreshes and packs, each of one circumstance; a commit draws a twelfth of the files",
         takes_turns=True,
         tests=(
             "tests/alerts/test_alerts_of_a_line.py",
@@ -95,6 +105,7 @@ PARTS = {
             "tests/evidence/forger/test_forger.py",
             "tests/evidence/forger/test_landing.py",
             "tests/evidence/test_absent_report_tables.py",
+            "tests/evidence/test_issued_report_of_the_demo.py",
             "tests/evidence/test_issuing.py",
             "tests/evidence/test_restatements.py",
             "tests/landing/test_landing_derived.py",
@@ -105,6 +116,8 @@ PARTS = {
             "tests/line/test_focus_beside_the_detailed_bill.py",
             "tests/line/test_large_amounts.py",
             "tests/line/test_months_stand_apart.py",
+            "tests/line/test_nothing_is_skipped.py",
+            "tests/line/test_real_neuron_documents.py",
             "tests/line/test_refresh_again.py",
             "tests/line/test_time_size_and_place.py",
             "tests/line/test_trace.py",
@@ -112,14 +125,18 @@ PARTS = {
             "tests/line/test_what_a_build_runs.py",
             "tests/line/test_whole_line_on_s3.py",
             "tests/recorder/test_recorder_package.py",
+            "tests/reports/test_comparison_of_the_demo.py",
             "tests/reports/test_ledger_page.py",
             "tests/reports/test_report_for_readers_of_all_kinds.py",
+            "tests/reports/test_report_in_a_browser.py",
             "tests/reports/test_report_on_paper.py",
             "tests/reports/test_two_clouds.py",
+            "tests/run_side/test_run_command_line.py",
             "tests/run_side/test_run_dbt_by_hand.py",
             "tests/run_side/test_run_doctor.py",
             "tests/run_side/test_run_doctor_promises.py",
             "tests/run_side/test_run_history.py",
+            "tests/run_side/test_run_line.py",
             "tests/run_side/test_run_mcp.py",
             "tests/run_side/test_run_months.py",
             "tests/run_side/test_run_partial_months.py",
@@ -156,7 +173,7 @@ PARTS = {
     "comparison": Part(
         "10,000 drawn verdicts beside a second implementation, and false claims in 16 worlds",
         tests=("tests/comparison/test_how_often.py", "tests/comparison/test_second.py"),
-        reads=(*MODELS, "benchmarks/comparison", "dagster_project/warehouse", "tests/comparison", "tests/energy/raw_tables.py"),
+        reads=(*ON_INVENTED_ROWS, "benchmarks/comparison", "tests/comparison"),
     ),
     "fleet": Part(
         "a day of a thousand machines from a real Prometheus, landed in 2 GB",
@@ -171,6 +188,11 @@ PARTS = {
         "each rule of calculation on its invented rows",
         tests=("tests/test_rules_of_calculation.py",),
         reads=(*MODELS, "tests/test_rules_of_calculation.py"),
+    ),
+    "decimals": Part(
+        "no model and no test of the dbt project gives decimals away on Spark",
+        tests=("tests/test_no_decimal_is_cut.py",),
+        reads=(*ON_INVENTED_ROWS, "tests/decimals.py", "tests/test_no_decimal_is_cut.py"),
     ),
     "dbt": Part(
         "dbt itself builds what our runner builds",
@@ -206,7 +228,7 @@ PARTS = {
     "coverage": Part(
         "bounds of calibrated watts, and of the energy of 200 drawn fleets, hold the truth as promised",
         tests=("tests/energy/test_coverage.py",),
-        reads=(*MODELS, "dagster_project/warehouse", "tests/energy", "docs/methodology/energy.md"),
+        reads=(*ON_INVENTED_ROWS, "tests/energy", "docs/methodology/energy.md"),
     ),
     "spark": Part(
         "a small organisation and each rule of calculation on Apache Spark",
@@ -266,6 +288,11 @@ def turning(seconds: Mapping[str, int]) -> tuple[set[str], set[str]]:
     files.sort(key=lambda file: -seconds.get(Path(file).name, 0))
     draw = random.Random(seed())
     return {*files}, {draw.choice(files[at : at + ONE_OF]) for at in range(0, len(files), ONE_OF)}
+
+
+def has_turn(test: str) -> bool:
+    """Whether the seed draws this one of the tests that take turns, whatever file they are in."""
+    return random.Random(f"{seed()} {test}").randrange(ONE_OF) == 0
 
 
 def record() -> dict[str, dict[str, Any]]:

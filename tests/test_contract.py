@@ -34,12 +34,11 @@ TYPES = {
 }
 PARQUET_ONLY = {"fct_charge_attributions"}  # at the grain of the bill: too large for the file
 # after the columns that the contract names: what a trace adds up of a group beyond its cost, the weight by which its cell's
-# emissions are divided, the commitment that it is of, and what its coverage counts
+# emissions are divided, and what its coverage counts
 OF_A_TRACE = [
     "accelerator_type VARCHAR",
     *(f"{name} DECIMAL(38,12)" for name in ("list_cost", "on_demand_list_cost", "contracted_cost", "carbon_weight")),
-    *(f"commitment_{name} VARCHAR" for name in ("id", "kind", "part")),
-    *(f"{name} BOOLEAN" for name in ("is_recurring", "is_usage", "is_weighted")),
+    *(f"{name} BOOLEAN" for name in ("is_usage", "is_weighted")),
 ]
 ENUMERATED = {
     "provider_name": "provider_name",
@@ -207,7 +206,7 @@ def test_what_is_published_as_parquet_alone_has_the_columns_types_and_key_of_the
             *(f"{column} {TYPES[kind.rstrip('?')]}" for column, kind in map(str.split, flat(table["columns"]))),
             *OF_A_TRACE,
         ]
-        key = ", ".join([*table["key"], "commitment_id", "commitment_part"])  # wider: what a commitment has of a part is a row
+        key = ", ".join(table["key"])
         assert duckdb.sql(f"select {key} from rows group by {key} having count(*) > 1").fetchall() == []
 
 

@@ -8,12 +8,13 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import grimp
 import pytest
 
 from tests import nightly
-from tests.conftest import left_to_others
+from tests.conftest import left_to_others, waits
 from tests.nightly import PARTS, ROOT
 
 WAREHOUSE = "dagster_project/warehouse/"
@@ -105,16 +106,34 @@ def test_a_draw_is_of_code_and_tests_and_nightly_has_all(checkout: Path, monkeyp
     assert nightly.drawn(3, range(100)) == [*range(100)]
 
 
-def test_a_quarter_of_what_takes_turns_is_run_and_all_that_is_asked_for_by_name(
+def test_a_twelfth_of_what_takes_turns_is_run_and_all_that_is_asked_for_by_name(
     checkout: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = {file for part in PARTS.values() if part.takes_turns for file in part.tests}
     monkeypatch.setenv("PROOF_OF_A_COMMIT", "1")
     assert len(files - left_to_others()) == -(-len(files) // nightly.ONE_OF) and left_to_others() < files
-    seen = {file for seed in map(str, range(30)) for file in _drawn_by(seed, monkeypatch)}
+    seen = {file for seed in map(str, range(150)) for file in _drawn_by(seed, monkeypatch)}
     assert seen == files, "every file has its turn"
     monkeypatch.delenv("PROOF_OF_A_COMMIT")
     assert left_to_others() == set()
+
+
+def test_a_twelfth_of_the_tests_in_turn_is_run_and_each_of_them_in_time(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    tests = [f"tests/evidence/test_forged_packs.py::test_{number}" for number in range(200)]
+    mark = {"in_turn": pytest.mark.in_turn}.get
+    monkeypatch.setenv("PROOF_OF_A_COMMIT", "1")
+    assert not waits(request.node), "a test without the mark is run by every commit"
+    seen = set[str]()
+    for seed in range(150):
+        monkeypatch.setenv("PROOF_SEED", str(seed))
+        run = {test for test in tests if not waits(SimpleNamespace(nodeid=test, get_closest_marker=mark))}
+        assert 3 < len(run) < 40 and run == {test for test in tests if nightly.has_turn(test)}
+        seen |= run
+    assert seen == {*tests}
+    monkeypatch.delenv("PROOF_OF_A_COMMIT")
+    assert not any(waits(SimpleNamespace(nodeid=test, get_closest_marker=mark)) for test in tests), "asked for by name"
 
 
 def _drawn_by(seed: str, monkeypatch: pytest.MonkeyPatch) -> set[str]:

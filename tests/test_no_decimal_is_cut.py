@@ -51,6 +51,7 @@ def is_of_reports(node: dict[str, Any]) -> bool:
 
 
 @pytest.mark.slow
+@pytest.mark.proved_by("decimals")
 def test_no_model_and_no_test_gives_decimals_away_on_spark(tmp_path: Path) -> None:
     build_file = tmp_path / "build.duckdb"
     with duckdb.connect(str(build_file)) as connection:

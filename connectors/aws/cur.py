@@ -1,4 +1,4 @@
-"""AWS bills: CUR 2.0 in Parquet or CSV and the legacy Cost and Usage Report, one delivery per billing period and execution.
+"""AWS bills: CUR 2.0 and the legacy Cost and Usage Report, in Parquet or CSV, one delivery per billing period and execution.
 
 Here a bill is found, checked and given one shape. Which of several bills of a month counts is decided by the election, and what
 each cost means in SQL.
@@ -37,7 +37,10 @@ def _period(match: re.Match[str]) -> str | None:
 
 
 def _dates(match: re.Match[str]) -> str | None:
-    """A legacy folder runs from the first of a month to the first of the next, which is excluded."""
+    """A legacy folder runs from the first of a month to the first of the next, which is excluded; Parquet lies by its month."""
+    if (named := match.groupdict()).get("year"):
+        name = f"{named['year']}-{int(named['month']):02}"
+        return name if is_month(name) else None
     year, month = int(match["start"][:4]), int(match["start"][4:6])
     following = f"{year + month // 12:04}{month % 12 + 1:02}01"
     name = f"{year:04}-{month:02}"
@@ -53,9 +56,13 @@ LAYOUTS = (
     ),
     Layout(
         re.compile(rf"(?P<start>\d{{8}})-(?P<end>\d{{8}}){_EXECUTION}[^/]*Manifest\.json"),
-        re.compile(rf"(?P<start>\d{{8}})-(?P<end>\d{{8}}){_EXECUTION}[^/]+\.(?:parquet|csv|gz|zip)", re.I),
+        re.compile(
+            rf"(?P<start>\d{{8}})-(?P<end>\d{{8}}){_EXECUTION}[^/]+\.(?:csv|gz|zip)"
+            r"|(?:[^/]+/)?year=(?P<year>\d{4})/month=(?P<month>\d{1,2})/[^/]+\.parquet",
+            re.I,
+        ),
         _dates,
-        (".csv.gz", ".csv", ".zip"),
+        status=re.compile(r"(?:[^/]+/)?cost_and_usage_data_status/[^/]+\.parquet", re.I),
     ),
 )
 

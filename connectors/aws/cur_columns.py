@@ -5,7 +5,7 @@ Account ids are text of 12 characters, with leading zeros. Which cost means what
 
 from __future__ import annotations
 
-from connectors.formats.schema import Number, Schema, Text, TextMap, Timestamp, optional, required
+from connectors.formats.schema import Column, Number, Schema, Text, TextMap, Timestamp, optional, required
 
 # Above this a double no longer has the digits of an exact amount (docs/adr on exact numbers).
 _MONEY = 1e12
@@ -62,7 +62,9 @@ _COLUMNS = (
     *optional("pricing_public_on_demand_cost", Number, below=_MONEY),
     *optional("pricing_term pricing_unit pricing_purchase_option", Text),
     *optional("product_region_code product_instance_type product_servicecode product_product_family", Text),
-    *optional("product tags", TextMap),
+    # a legacy report in Parquet has its products' attributes as columns of their own
+    Column("product", TextMap, spread=True, entries=frozenset({"product_name", "region"})),
+    *optional("tags", TextMap),
     # an export's query may select single tags and categories: `resource_tags.user_team` arrives as resource_tags_user_team
     *optional("resource_tags cost_category", TextMap, spread=True),
     *optional("reservation_reservation_a_r_n", Text),

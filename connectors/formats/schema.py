@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import PurePosixPath
 
-from connectors.errors import OWN_KIND, ExportSchemaError, Place, looks_like
+from connectors.errors import ExportSchemaError, Place, looks_like
 from connectors.formats.lazy import pa
 
 Text = "Text"
@@ -31,6 +31,7 @@ class Column:
 
     A value that is none of `known` is news from the provider, not an error: whoever reads the delivery is told of it.
     Entries of a `spread` map may also be columns of their own: `resource_tags_user_team` is the entry user_team of resource_tags.
+    Of a map with `entries` only these are read of such columns: a legacy bill has a hundred for its products.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Column:
     filled: bool = False
     below: float | None = None
     spread: bool = False
+    entries: frozenset[str] | None = None
     known: frozenset[str] = frozenset()
 
 
@@ -66,7 +68,11 @@ class Schema:
         return tuple(column.name for column in self.columns)
 
     def entries_of(self, column: Column, names: Iterable[str]) -> dict[str, str]:
-        """The columns among these names that hold an entry of a spread map, with the name of the entry."""
+        """The columns among these names that hold an entry of a spread map that is read, with the name of the entry."""
+        spread = self._spread(column, names)
+        return {name: entry for name, entry in spread.items() if column.entries is None or entry in column.entries}
+
+    def _spread(self, column: Column, names: Iterable[str]) -> dict[str, str]:
         others, prefix = {*self.names, *self.documented}, f"{column.name}_"
         spread = (name for name in names if column.spread and name.startswith(prefix) and name not in others)
         return {name: name.removeprefix(prefix) for name in spread if name != prefix}
@@ -81,13 +87,13 @@ class Schema:
         missing = [c.name for c in self.columns if c.required and c.name not in names]
         if missing:
             looks = looks_like("\n".join(names).encode("utf-8", "surrogatepass"), PurePosixPath(self.remedy_page).stem)
-            is_other = f"; this looks like {looks}" if looks else ""
+            is_other = f"; this looks like {looks.what}" if looks else ""
             raise ExportSchemaError(
                 f"{uri} is missing columns {', '.join(missing)}{is_other}.",
                 place=Place(key, column_name=", ".join(missing)),
-                remedy=f"{OWN_KIND + ' ' if looks else ''}Add {', '.join(missing)} to the export. See {self.remedy_page}.",
+                remedy=looks.remedy if looks else f"Add {', '.join(missing)} to the export. See {self.remedy_page}.",
             )
-        known = {*self.names, *self.documented, *(column.name for column in self.spread_columns(names))}
+        known = {*self.names, *self.documented, *(name for column in self.columns for name in self._spread(column, names))}
         return tuple(name for name in names if name not in known)
 
     def check_repeated(self, names: Collection[str], uri: str, key: str | None = None) -> None:

@@ -39,7 +39,7 @@ _DATA_LIKE = re.compile(
     r"\.(?:parquet|csv|tsv|json|jsonl|ndjson|prom|txt|avro|orc|xlsx?|zip)(?:\.(?:gz|zst|bz2|snappy))?$|\.(?:gz|zst|bz2)$",
     re.IGNORECASE,
 )
-_Place = tuple[int, tuple[str | None, ...]]  # a partition's folder: which layout, and the groups of its names
+_Place = tuple[int, str]  # which layout, and the partition; where a folder is none, its name
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,5 +166,5 @@ def _folder_and_ending(key: str) -> tuple[str, str]:
 def _place_of(key: str, layouts: Sequence[Layout], part: str) -> _Place | None:
     for number, layout in enumerate(layouts):
         if match := getattr(layout, part).fullmatch(key):
-            return number, tuple(text for name, text in sorted(match.groupdict().items()) if name != "execution")
+            return number, layout.partition_of(match) or key.rpartition("/")[0]
     return None

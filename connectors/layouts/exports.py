@@ -1,13 +1,14 @@
 """The folders of AWS exports: which manifests there are, and which deliveries they make.
 
-Knows Data Exports (OVERWRITE and CREATE_NEW) and legacy reports (with and without assembly folders). Everything is decided
-from one listing and the manifests; a folder without its manifest is no delivery. Columns are not known here.
+Knows Data Exports (OVERWRITE and CREATE_NEW) and legacy reports (with and without assembly folders, and for Athena). Everything
+is decided from one listing and the manifests; a folder without its manifest is no delivery, unless the status that a report has
+for Athena is READY. Columns are not known here.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import groupby
@@ -20,6 +21,7 @@ from connectors.times import execution_time
 
 # A provider that rewrites writes its manifest last, some hours after the one before; a copy is made in one go.
 REWRITING = timedelta(hours=1)
+_LARGEST_STATUS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,7 @@ class Layout:
     data: re.Pattern[str]
     partition_of: Callable[[re.Match[str]], str | None]  # None: the folder's name is no partition
     data_formats: tuple[str, ...] = (".parquet", ".csv.gz", ".csv", ".zip")
+    status: re.Pattern[str] | None = None  # a file whose column `status` is READY, or UPDATING while months are rewritten
 
 
 def find_export_deliveries(store: ObjectStore, kind: str, layouts: Sequence[Layout]) -> Iterator[Delivery | Refusal]:
@@ -41,9 +44,48 @@ def find_export_deliveries(store: ObjectStore, kind: str, layouts: Sequence[Layo
     manifests = [key for key in listed if key.endswith("Manifest.json")]
     matches = ((layout, layout.manifest.fullmatch(key)) for key in manifests for layout in layouts)
     candidates = [(_read(store, kind, layout, match, listed), bool(match["execution"])) for layout, match in matches if match]
+    known = {one.partition for one, _ in candidates}
+    candidates += [(one, False) for layout in layouts for one in _by_status(store, kind, layout, listed, known)]
     candidates.sort(key=lambda one: (one[0].partition, one[0].published_at, not one[1], _key_of(one[0])))
     for _, group in groupby(candidates, key=lambda one: one[0].partition):
         yield from _each_once(list(group))
+
+
+def _by_status(
+    store: ObjectStore, kind: str, layout: Layout, listed: dict[str, ObjectInfo], known: Collection[str]
+) -> Iterator[Delivery | Refusal]:
+    """The months of a copy without manifests, where a status shows that all their files are there."""
+    statuses = [info for key, info in listed.items() if layout.status and layout.status.fullmatch(key)]
+    if not statuses:
+        return
+    months: dict[str, list[ObjectInfo]] = {}
+    for key, info in listed.items():
+        match = layout.data.fullmatch(key) if key.endswith(".parquet") else None
+        if match and (partition := layout.partition_of(match)) and partition not in known:
+            months.setdefault(partition, []).append(info)
+    if not months:
+        return
+    newest = max(statuses, key=lambda info: (info.last_modified, info.key))
+    status = _status_in(store, newest)
+    for partition, objects in months.items():
+        published_at = max(info.last_modified for info in objects)
+        if status == "READY":
+            yield Delivery(kind, partition, f"{published_at:%Y%m%dT%H%M%S.%fZ}", published_at, tuple(objects))
+            continue
+        what = f"{store.uri_of(newest.key)}: the report is {status}, so its months may be incomplete."
+        error = ExportNotPublishedError(
+            what,
+            place=Place(newest.key, column_name="status", value=status),
+            reason="being_rewritten",
+            remedy="Copy the report again, with its status, when that is READY, or copy the manifests in its date folders too.",
+        )
+        yield refusal(error, partition, identity_of(kind, partition, (*objects, newest)), newest.key, published_at)
+
+
+def _status_in(store: ObjectStore, info: ObjectInfo) -> str:
+    """The word in a status file, a Parquet of one short text. Its bytes are searched: a damaged file would end who opens it."""
+    content = store.read(info, _LARGEST_STATUS)
+    return next((word for word in ("UPDATING", "READY") if word.encode() in content), "of no known status")
 
 
 def _read(
@@ -77,7 +119,7 @@ def _delivery(
                 f"{uri} names {data.key}; this layout is read as {', '.join(layout.data_formats)}.",
                 place=Place(data.key),
                 reason="unsupported_format",
-                remedy="Deliver a legacy report as gzip CSV, or switch to a CUR 2.0 export.",
+                remedy="Set the export's format to Parquet or to gzip CSV.",
             )
     # the month's own manifest repeats the newest execution, which is known by the folder of its files
     execution = match["execution"] or _execution_folder(objects)

@@ -14,10 +14,10 @@ from io import BytesIO
 
 from connectors.deliveries import Refusal, identity_of, refusal
 from connectors.errors import (
-    OWN_KIND,
     ConnectorError,
     ExportContentError,
     ExportNotPublishedError,
+    Look,
     Place,
     folder_looks_like,
     looks_like,
@@ -52,7 +52,8 @@ def not_understood(kind: str, store: ObjectStore, layouts: Sequence[Layout], inf
     partitions = list(dict.fromkeys(match[1] or match[2] for info in infos for match in _PARTITION.finditer(info.key)))
     places = f" ({_some(partitions)})" if partitions else ""
     if looks := _looks_like(kind, store, infos):
-        what, remedy = f"{what}; this looks like {looks}", f"{OWN_KIND} {remedy}"
+        # how the files of this kind would lie is no help to files of another
+        what, remedy = f"{what}; this looks like {looks.what}", looks.remedy
     first = min(info.key for info in infos)
     error = ExportContentError(
         f"{store.uri}: {what}{places}; the first is {shorten(first)}.",
@@ -118,8 +119,11 @@ def _files(kind: str, infos: Sequence[ObjectInfo]) -> tuple[str, str]:
     endings = Counter(_ending(info.key) for info in infos)
     named = ", ".join(f"{count} {ending}" for ending, count in sorted(endings.items())[:_SHOWN])
     if kind.startswith("gcp_"):
-        remedy = "Export each partition as Parquet into a folder _PARTITIONTIME=YYYY-MM-DD below the location, or move the files."
-        return f"{_count(len(infos), 'file')} that {'is' if len(infos) == 1 else 'are'} no Parquet: {named}", remedy
+        remedy = (
+            "Export each partition as Parquet or JSON lines into a folder _PARTITIONTIME=YYYY-MM-DD below the location, or move "
+            "the files."
+        )
+        return f"{_count(len(infos), 'file')} of neither Parquet nor JSON lines: {named}", remedy
     remedy = f"Move them to a source of their kind; docs/sources/{kind}.md names the files that are read."
     return f"{_count(len(infos), 'file')} of no ending that {kind} has: {named}", remedy
 
@@ -129,7 +133,7 @@ def _ending(key: str) -> str:
     return match[0].lower() if match else "without an ending"
 
 
-def _looks_like(kind: str, store: ObjectStore, infos: Sequence[ObjectInfo]) -> str | None:
+def _looks_like(kind: str, store: ObjectStore, infos: Sequence[ObjectInfo]) -> Look | None:
     """What the smallest file is by the words in it, else by its folders; a large file is not read: this is only a hint."""
     known = _words_of(store, [info for info in infos if 0 < info.size <= _LOOK_LIMIT])
     return looks_like(known, kind) or (None if looks_like(known, "") else folder_looks_like(infos[0].key, kind))

@@ -28,6 +28,21 @@ Last = Annotated[str | None, typer.Option("--to", metavar="MONTH", help="Last mo
 Out = Annotated[
     Path | None, typer.Option("--out", metavar="FILE", help="Named .csv or .parquet; default: CSV to standard output.")
 ]
+Frozen = Annotated[bool, typer.Option("--issue", help="Freeze it, with its evidence, below reports/issued in the home.")]
+Approver = Annotated[str | None, typer.Option("--approver", metavar="NAME", help="Who approves it: not who prepared it.")]
+Sign = Annotated[Path | None, typer.Option("--sign", metavar="KEY", help="An Ed25519 private key in PEM.")]
+
+
+def _require_an_act(issue: bool, approver: str | None, sign: Path | None, out: Path | None) -> None:
+    """Options of issuing belong together."""
+    from dagster_project.base.failures import UsageError
+
+    if (approver or sign) and not issue:
+        raise UsageError("--approver and --sign belong to an issued report", remedy="Give --issue too.")
+    if issue and approver is None:
+        raise UsageError("a report is issued by two people", remedy="Give --approver NAME.")
+    if issue and out is not None:
+        raise UsageError("an issued report goes below reports/issued in the home", remedy="Leave --out away.")
 
 
 @report_app.command("quarterly")
@@ -39,13 +54,9 @@ def report_quarterly(
         str | None, typer.Option("--as-published", metavar="T", help="With what providers had published by T.")
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Where its folder goes; default: reports/ in the home.")] = None,
-    issue: Annotated[
-        bool, typer.Option("--issue", help="Freeze it, with its evidence, below reports/issued in the home.")
-    ] = False,
-    approver: Annotated[
-        str | None, typer.Option("--approver", metavar="NAME", help="Who approves it: not who prepared it.")
-    ] = None,
-    sign: Annotated[Path | None, typer.Option("--sign", metavar="KEY", help="An Ed25519 private key in PEM.")] = None,
+    issue: Frozen = False,
+    approver: Approver = None,
+    sign: Sign = None,
     config: Config = DEFAULT_CONFIG,
     wait: Wait = 0.0,
 ) -> None:
@@ -56,7 +67,6 @@ def report_quarterly(
     Example: trainledger report quarterly --quarter 2026Q3 --issue --approver "A. Person" --sign key.pem
     """
     from dagster_project.base.clock import parse_past
-    from dagster_project.base.failures import UsageError
     from dagster_project.commands.progress import shown
     from dagster_project.commands.reporting import issue_report, quarterly_report
     from dagster_project.election.winners import View
@@ -67,12 +77,7 @@ def report_quarterly(
         parse_past(as_published, "--as-published") if as_published else None,
     )
     home = Home.of(settings_of(config))
-    if (approver or sign) and not issue:
-        raise UsageError("--approver and --sign belong to an issued report", remedy="Give --issue too.")
-    if issue and approver is None:
-        raise UsageError("a report is issued by two people", remedy="Give --approver NAME.")
-    if issue and out is not None:
-        raise UsageError("an issued report goes below reports/issued in the home", remedy="Leave --out away.")
+    _require_an_act(issue, approver, sign, out)
     with shown() as listener:
         if issue:
             issue_report(home, quarter, view, approver or "", sign, wait, typer.echo, say, listener)
@@ -112,17 +117,30 @@ def report_model(
 def report_yearly(
     year: Annotated[str, typer.Option("--year", help="Fiscal year, by the calendar year in which it ends, like 2026.")],
     out: Annotated[Path | None, typer.Option("--out", help="Where its folder goes; default: reports/ in the home.")] = None,
+    issue: Frozen = False,
+    approver: Approver = None,
+    sign: Sign = None,
     config: Config = DEFAULT_CONFIG,
+    wait: Wait = 0.0,
 ) -> None:
-    """Write the disclosures of a fiscal year (HTML, PDF, JSON, CSV): each framework's list whole, or refused by what it lacks.
+    """Write the disclosures of a fiscal year (HTML, PDF, XLSX, CSV, JSON), or issue them: each list is whole or refused.
 
     Example: trainledger report yearly --year 2026
-    """
-    from dagster_project.publishing.reporting import render_year
 
-    settings = settings_of(config)
-    published = settings.home / "published" / "trainledger.duckdb"
-    report = render_year(published, out or settings.home / "reports", year, settings.organisation.name)
+    Example: trainledger report yearly --year 2026 --issue --approver "A. Person"
+    """
+    from dagster_project.commands.progress import shown
+    from dagster_project.commands.reporting import issue_report, yearly_report
+    from dagster_project.election.winners import View
+    from dagster_project.warehouse.home import Home
+
+    home = Home.of(settings_of(config))
+    _require_an_act(issue, approver, sign, out)
+    if issue:
+        with shown() as listener:
+            issue_report(home, year, View(), approver or "", sign, wait, typer.echo, say, listener)
+        return
+    report = yearly_report(home, year, out)
     typer.echo(f"{report.html}")
     say(f"{report.year.words} is {report.status}")
     for refused in report.refused:

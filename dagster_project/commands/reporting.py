@@ -16,7 +16,7 @@ from dagster_project.election.units import fingerprints
 from dagster_project.election.winners import View
 from dagster_project.evidence.chain import Line
 from dagster_project.evidence.issuing import issue, require_two_people, zip_of
-from dagster_project.publishing.reporting import policy_of, render_comparison, render_quarter
+from dagster_project.publishing.reporting import policy_of, render_comparison, render_quarter, render_year
 from dagster_project.warehouse import builds
 from dagster_project.warehouse.building import Listener, build_steps, no_listener
 from dagster_project.warehouse.home import Home
@@ -24,6 +24,7 @@ from dagster_project.warehouse.site import Site
 from reports.comparison import Comparison
 from reports.quarter import Quarter, read_day
 from reports.quarterly import QuarterlyReport
+from reports.yearly import YearlyReport
 
 Say = Callable[[str], None]
 
@@ -72,11 +73,11 @@ def quarterly_report(
 def issue_report(
     home: Home, quarter: str, view: View, approver: str, sign: Path | None, wait: float, tell: Say, say: Say, listener: Listener
 ) -> Line:
-    """Freeze the report of a quarter, and say where it is and what verifies it."""
+    """Freeze the report of a quarter or fiscal year, and say where it is and what verifies it."""
     require_two_people(home.settings, approver)  # before anything is built
     site = site_of(home, view, wait, say, listener)
     listener("issue", 0, 1, quarter)
-    with writer_lock(home.root, "trainledger report quarterly --issue", wait, say):
+    with writer_lock(home.root, "trainledger report --issue", wait, say):
         line = issue(home.at(site), quarter, approver, view, note_of(view), sign)
     listener("issue", 1, 1, quarter)
     archive = zip_of(home.root, line["report_id"])
@@ -85,6 +86,12 @@ def issue_report(
     say(f"{line['report_id']} is {line['status']}, approved by {line['approver']}{instead}.")
     say(f"Verify it anywhere: trainledger verify {archive.name}")
     return line
+
+
+def yearly_report(home: Home, year: str, out: Path | None) -> YearlyReport:
+    """The disclosures of a fiscal year as published, in `out` or beside the publication."""
+    settings, folder = home.settings, out or home.root / "reports"
+    return render_year(home.site.published_file, folder, year, settings.organisation.name, policy=policy_of(settings))
 
 
 def comparison(home: Home, start: str | None, end: str | None, out: Path | None, say: Say) -> Comparison:

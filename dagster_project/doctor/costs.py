@@ -31,6 +31,7 @@ def ask_bill(ledger: Ledger, bill: Reading, run_tag_keys: list[str]) -> Iterator
     yield _tags(ledger, bill, run_tag_keys, is_needed=any(answer.outcome != "ok" for answer in answers))
     yield _resources(ledger, bill)
     yield _granularity(ledger, bill)
+    yield _independent_total(ledger, bill)
 
 
 def _answer(bill: Reading, question: str, message: str, remedy: str = "", **facts: Any) -> Check:
@@ -40,6 +41,15 @@ def _answer(bill: Reading, question: str, message: str, remedy: str = "", **fact
 
 def _remedy(bill: Reading, question: str) -> str:
     return REMEDIES[question][bill.source.facts.provider_name or ""]
+
+
+def _independent_total(ledger: Ledger, bill: Reading) -> Check:
+    """Whether anything but the bill's own files shows what its months cost; many have nothing, and it is no fault."""
+    payers = [payer for (payer,) in ledger.rows("payers_without_total", source=bill.source.name)]
+    message = "each payer has a total that the provider states by itself"
+    if payers:
+        message = f"no total from outside of the bill for {some(payers)}: a source of kind provider_totals brings one"
+    return _answer(bill, "independent_total", message, payers_without_total=payers[:KEPT])
 
 
 def _cost(ledger: Ledger, bill: Reading) -> Iterator[Check]:

@@ -6,6 +6,11 @@ select max(usage_month) from lines where source_name = $source
 -- name: lines_of_bill
 select count(*), count(*) filter (is_accelerator_type) from lines where source_name = $source
 
+-- name: payers_without_total
+select distinct payer_account_id from intermediate.int_charges
+where source_name = $source and payer_account_id not in (select payer_account_id from raw.provider_totals)
+order by 1
+
 -- name: accelerator_cost
 select
     billing_currency, count(*), coalesce(sum(cost), 0),

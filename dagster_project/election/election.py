@@ -68,7 +68,7 @@ def elect(
     refusals: list[RefusalRecord] = []
     ordered = sorted(sources, key=lambda source: source.name)
     records = {source.name: (landed or {}).get(source.name) or landing.read(source.name) for source in ordered}
-    contents_of = contents_of or _judged(landing, [(source, records[source.name]) for source in ordered], view)
+    contents_of = contents_of or _contents_of(landing, [(source, records[source.name]) for source in ordered], view)
     for source in ordered:
         found, refused = winners_of(source, records[source.name], partial(contents_of, source), view)
         winners += found
@@ -77,13 +77,19 @@ def elect(
     return Election(tuple(_flagged(winners)), tuple(refusals), view.instant or clock.now(), view, restated)
 
 
-def _judged(landing: Landing, records: Iterable[tuple[SourceSettings, SourceLanding]], view: View) -> ContentsOf:
+def _contents_of(landing: Landing, records: Iterable[tuple[SourceSettings, SourceLanding]], view: View) -> ContentsOf:
     """What our code makes of a generation, with its verdict: it decides whether the generation may count.
 
-    The newest of every export that lack one, which another version of the code landed, are judged together.
+    The newest of every export that lack one, which another version of the code landed, are judged together. Named deliveries are
+    not judged: they counted, and count here whatever the verdict.
     """
-    newest = [(source, generation) for source, landed in records for generation in newest_of(landed, view)]
-    known = judge(landing, [Candidate(source, generation, landing.contents(source, generation)) for source, generation in newest])
+    newest = [(source, [*newest_of(landed, view)]) for source, landed in records]
+    for source, generations in newest:
+        landing.derive_missing(source, generations)
+    if view.named is not None:
+        return landing.contents
+    candidates = [Candidate(source, one, landing.contents(source, one)) for source, generations in newest for one in generations]
+    known = judge(landing, candidates)
 
     def contents_of(source: SourceSettings, generation: Generation) -> Contents:
         if generation.path not in known:

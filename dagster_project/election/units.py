@@ -134,6 +134,15 @@ def _rates(inputs: Inputs, provider: str, month: str) -> list[Any]:
     ]
 
 
+def _totals(inputs: Inputs, provider: str, month: str) -> list[Any]:
+    """What a provider states that a month costs belongs to that month; of two statements the one published last counts."""
+    return [
+        [*_place(member), member.contents.controls.total_months[month]]
+        for member in _by_publication(inputs.election)
+        if month in member.contents.controls.total_months
+    ]
+
+
 def _figures(inputs: Inputs, provider: str, month: str) -> list[Any]:
     """A figure of the organisation's own belongs to the months from its first on, a reading of a meter to its month alone.
 
@@ -168,6 +177,7 @@ DEPENDENCIES: dict[str, Callable[[Inputs, str, str], list[Any]]] = {
     "samples": _samples,
     "calibration": _calibration,
     "rates": _rates,
+    "totals": _totals,
     "figures": _figures,
     "flags": _flags,
 }

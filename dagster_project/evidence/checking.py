@@ -21,11 +21,11 @@ from dagster_project.evidence.findings import Findings
 from dagster_project.evidence.layout import ISSUE, REPORT
 from dagster_project.evidence.manifest import files_below, manifest_differences, opened_pack, read_json
 from dagster_project.evidence.signatures import NO_TRUST, Trust
+from reports.arranged import BOARD_PAGES, Arranged
 from reports.door import Door, TooLongError, require_select
 from reports.errors import ReportError
 from reports.page.numbers import plain
 from reports.publication import Publication, opened_door
-from reports.quarterly import Arranged
 from reports.statements import report_statements
 from reports.tracing.figures import IN_SQL
 
@@ -91,7 +91,7 @@ def _check_figures(folder: Path, found: Findings) -> None:
             found.counts["figures"] = found.counts.get("figures", 0) + figures
         for model, statement in report_statements(Publication(connection, door)).items():
             with _asking(f"model {layout.file_name(model)}", found):
-                found.differences += _other_model(connection, door, layout.file_name(model), statement)
+                found.differences += _other_model(door, layout.file_name(model), statement)
         stated = found.issued["build"].get("absent")
         if found.issued.get("form") == layout.FORM and stated != dict(connection.execute(layout.ABSENT).fetchall()):
             found.differences.append(f"{ISSUE}: the report tables that it calls absent are not those whose gate did not pass")
@@ -110,9 +110,9 @@ def _asking(what: str, found: Findings) -> Iterator[None]:
         found.differences.append(f"{what}: its SQL cannot be run on the pack's tables ({str(error).splitlines()[0]})")
 
 
-def _other_model(connection: duckdb.DuckDBPyConnection, door: Door, model: str, statement: str) -> Iterator[str]:
+def _other_model(door: Door, model: str, statement: str) -> Iterator[str]:
     """Whether a report table has other rows than its SELECT gives of the pack's other tables: figures are read from it."""
-    if f"marts.{model}" in require_select(connection, statement):  # whole by itself, so it closes no bracket of ours
+    if f"marts.{model}" in require_select(statement):  # whole by itself, so it closes no bracket of ours
         yield f"model {model}: its SQL reads the table that it is to give"
         return
     [differing] = door.rows(
@@ -158,7 +158,6 @@ def _render_again(folder: Path, found: Findings, again: Arranged) -> None:
         found.remarks.append(f"{what}: their texts were read back, their drawings are not compared.")
         return
     from reports.page import pdf
-    from reports.quarterly import BOARD_PAGES
 
     for name, page, pages in (("report.pdf", again.page, 0), (layout.BOARD, again.sheets, BOARD_PAGES)):
         if not (folder / "report" / name).is_file():

@@ -31,7 +31,8 @@ from reports.door import Door, Row
 from reports.issue import Issue
 from reports.page.numbers import plain
 
-ATTRIBUTIONS = "fct_charge_attributions"  # published as Parquet alone: without a digest
+ATTRIBUTIONS = "fct_charge_attributions"
+WITHOUT_DIGEST = {ATTRIBUTIONS, "fct_commitment_attributions"}  # published as Parquet alone
 PLAIN = ("issue.json", "gates.json", "README.md", "load.sql", crate.FILE, MANIFEST, *BESIDE)
 CODE = ("version.json", "installed.txt", "run.lock")
 OTHER_FORM = (
@@ -78,11 +79,11 @@ def _of_tables(issued: Mapping[str, Any], connection: duckdb.DuckDBPyConnection)
     there = _names(connection, "select table_name from duckdb_tables() where schema_name = 'marts'")
     views = _names(connection, "select model from ops.report_statements")
     absent = {*issued["build"]["absent"]}  # report tables that the publication went without
-    for name in sorted(known.tables() - stated.keys() - views - absent - {ATTRIBUTIONS}):
+    for name in sorted(known.tables() - stated.keys() - views - absent - WITHOUT_DIGEST):
         yield f"{ISSUE}: a publication has the table {name}, and the pack does not have it"
-    for name in sorted(there - stated.keys() - views - {ATTRIBUTIONS}):
+    for name in sorted(there - stated.keys() - views - WITHOUT_DIGEST):
         yield f"data/marts/{name}.parquet: {ISSUE} has no digest of it, and no SELECT gives it"
-    for name in sorted((stated.keys() | views | {ATTRIBUTIONS}) - there):
+    for name in sorted((stated.keys() | views | WITHOUT_DIGEST) - there):
         yield f"data/marts/{name}.parquet: it is a published table, and it is not there"
     for name in sorted(stated.keys() & there):
         if table_digest(connection, "marts", name).digest != stated[name]:
@@ -162,8 +163,13 @@ def _of_documents(
 
 def _of_names(folder: Path, record: Any) -> Iterator[str]:
     """Files that no pack has: nobody compares them with anything."""
-    tables = {f"tables/{item['id']}.csv" for item in layout.asked_items(record) if "rows" in item}
-    known = {*PLAIN, *(f"report/{name}" for name in (*layout.DOCUMENTS, *tables)), *(f"code/{name}" for name in CODE)}
+    documents = [*layout.documents_of(record["quarter"])]
+    documents += [f"tables/{item['id']}.csv" for item in layout.asked_items(record) if "rows" in item]
+    known = {
+        *PLAIN,
+        *(f"report/{name}" for name in documents),
+        *(f"code/{name}" for name in CODE),
+    }
     queries = {layout.query_name(item) for item in layout.asked_items(record)}
     known |= {f"rows/{name}.parquet" for name in queries}
     for name in files_below(folder):

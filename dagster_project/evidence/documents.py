@@ -22,12 +22,13 @@ from dagster_project.evidence import layout
 from dagster_project.evidence.findings import Findings
 from dagster_project.evidence.layout import REPORT
 from dagster_project.evidence.manifest import files_below, read_json
+from reports.arranged import Arranged
 from reports.door import TooLongError
 from reports.errors import ReportError
 from reports.issue import Issue, Policy
 from reports.model import TEXT_KINDS
 from reports.page import cells, printed, records, tree
-from reports.quarterly import Arranged, arranged
+from reports.periods import arranged
 
 ERRORS = (
     KeyError,
@@ -112,7 +113,7 @@ def _other(ours: Any, theirs: Any, place: str) -> Iterator[str]:
 def _other_files(report: Path, record: Any, found: Findings) -> Iterator[str]:
     """Documents that are missing; those that no report has are named with the other files of the pack."""
     tables = [item["file"] for item in layout.asked_items(record) if "rows" in item and "file" in item]
-    for name in sorted({*layout.DOCUMENTS, *tables} - {*files_below(report)}):
+    for name in sorted({*layout.documents_of(record["quarter"]), *tables} - {*files_below(report)}):
         if name == layout.BOARD and found.issued.get("form") != layout.FORM:
             found.remarks.append(f"report/{name} is not compared: packs of before have no pages for the board.")
             found.is_partial = True

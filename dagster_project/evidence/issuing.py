@@ -23,13 +23,14 @@ from dagster_project.evidence.countersigning import allowed_signers, put_signatu
 from dagster_project.evidence.layout import ABSENT, FORM, GATES, ISSUE, README, renderers
 from dagster_project.evidence.manifest import MANIFEST, canonical, manifest_bytes, read_json, write_zip
 from dagster_project.landing.records import IssuedLine
-from dagster_project.publishing.reporting import policy_of, render_quarter
+from dagster_project.publishing.reporting import policy_of, render_quarter, render_year
 from dagster_project.settings import Settings
 from dagster_project.warehouse.home import Home
 from dagster_project.warehouse.site import Site
 from dagster_project.warehouse.statements import digests
 from reports.issue import Issue
 from reports.publication import open_folder
+from reports.quarter import is_year
 
 IN_THE_LINE = ("report_id", "quarter", "status", "issued_at", "prepared_by", "approver", "supersedes")  # of issue.json
 MOST_RETAINED = ("bill", "carbon")  # facts of which retention removes deliveries; a line cites those it must keep
@@ -53,7 +54,7 @@ def zip_of(home: Path, report_id: str) -> Path:
 
 
 def issue(home: Home, quarter: str, approver: str, view: View, note: str | None, key: Path | None = None) -> chain.Line:
-    """Freeze the report of a quarter of the publication at the site of a home; returns its line in the chain.
+    """Freeze the report of a quarter or fiscal year of the publication at the site of a home; returns its line in the chain.
 
     The caller holds the writer lock of the home.
     """
@@ -196,11 +197,12 @@ def _render(settings: Settings, quarter: str, act: Issue, note: str | None, fold
     """Render the report from the data of a pack into it; returns its report.json."""
     rendered = folder.parent / "rendered"
     policy = policy_of(settings)
-    report = render_quarter(folder / "data", rendered, quarter, settings.organisation.name, note, policy=policy, issue=act)
+    render = render_year if is_year(quarter) else render_quarter
+    report = render(folder / "data", rendered, quarter, settings.organisation.name, note, policy=policy, issue=act)
     if report.status == "draft":
         what = f"the report of {quarter} is a draft, and a draft is not issued: {' '.join(report.reasons).rstrip('.')}"
         raise GateError(what, remedy="Issue it when what is missing has been delivered.")
-    (rendered / quarter).rename(folder / "report")
+    report.html.parent.rename(folder / "report")
     return read_json(folder / "report" / "report.json")
 
 

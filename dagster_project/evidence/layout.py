@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dagster_project.base.sql import quoted
+from reports.quarter import is_year
 
 ISSUE = "issue.json"
 REPORT = "report.json"
@@ -28,6 +29,11 @@ ABSENT = (
     " where starts_with(gate, 'dbt.report.') and not passed order by gate"
 )
 SAFE = re.compile(r"[^A-Za-z0-9_.-]")
+
+
+def documents_of(period: str) -> tuple[str, ...]:
+    """The documents of a report; the two pages for the board are of a quarter."""
+    return tuple(name for name in DOCUMENTS if name != BOARD or not is_year(period))
 
 
 def load_sql(pack: Path) -> str:

@@ -17,17 +17,16 @@ from typing import TYPE_CHECKING, Any, Self
 import duckdb
 
 from dagster_project.base.sql import literal, quoted
-from reports import contents
+from reports import periods
 from reports.model import TEXT_KINDS
 from reports.page import records
 from reports.publication import Page, Publication
-from reports.sections import headlines
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from dagster_project.publishing.tables import PublishedTable
-    from reports.quarter import Quarter
+    from reports.quarter import FiscalYear, Quarter
 
 OF_THE_BUILD = re.compile(r"\bops\.")
 OWN_SECTIONS = ("evidence", "restatements")
@@ -89,12 +88,11 @@ def in_record(record: Mapping[str, Any], absent: Collection[str] = ()) -> State:
     return found
 
 
-def of_publication(publication: Publication, quarter: Quarter, absent: Collection[str] = ()) -> State:
-    """What a report of the quarter would print of a publication, by its pages."""
-    figures = headlines.headline_figures(publication, quarter)
-    sections = contents.sections(publication, quarter, figures)
+def of_publication(publication: Publication, span: Quarter | FiscalYear, absent: Collection[str] = ()) -> State:
+    """What a report of the span would print of a publication, by its pages."""
+    figures, sections = periods.contents_of(publication, span)
     record = {
-        "quarter": quarter.name,
+        "quarter": span.name,
         "figures": [records.figure_record(figure) for figure in figures],
         "sections": [records.section_record(section) for section in sections],
     }

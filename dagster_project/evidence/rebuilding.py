@@ -82,7 +82,8 @@ def build_tables(
     models = [_with_seed(one, seeds) for one in statements.statements(home.root) if not one.is_test]
     of_reports, absent = report_models.models_of_reports(modelling.project(home.root)), dict[str, str]()
     with opened(site) as connection:
-        for number, node in enumerate(runner.run(models, build, connection), 1):
+        threads = runner.worth_threads(connection)
+        for number, node in enumerate(runner.run(models, build, connection, threads=threads), 1):
             listener("models", number, len(models), node.name)
             if not node.is_sound and node.unique_id in of_reports:
                 absent[node.name] = f"it cannot be built of these deliveries: {node.detail}"

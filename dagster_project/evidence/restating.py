@@ -46,8 +46,9 @@ from dagster_project.warehouse.home import Home
 from dagster_project.warehouse.site import Site
 from reports.code import code_digest
 from reports.issue import Policy
+from reports.periods import span_of
 from reports.publication import Page, open_folder, open_publication
-from reports.quarter import Quarter
+from reports.quarter import FiscalYear, Quarter, is_year
 from reports.sections.restatements import CAUSES, cause_line, decision
 
 Say = Callable[[str], None]
@@ -82,14 +83,14 @@ def tell_restatements(
     """
     home = Home.of(settings)
     reports = home.root / "reports"
-    if quarter:
+    if quarter and not is_year(quarter):
         Quarter.parse(quarter)
     with writer_lock(home.root, "trainledger restatements", wait, say):
         lines = chain.lines_of(reports)
         quarters = [quarter] if quarter else sorted({line["quarter"] for line in lines})
         in_force = [line for name in quarters if (line := chain.last_of(lines, name))]
         if quarter and not in_force:
-            remedy = "Issue one with `trainledger report quarterly --issue`."
+            remedy = "Issue one with `trainledger report quarterly --issue`, or `yearly`."
             raise UsageError(f"no report of {quarter} was issued", remedy=remedy)
         compared = [_restate(home, line, say, listener) for line in in_force]
         found = [step for one in compared for step in one.steps]
@@ -163,9 +164,10 @@ def _restate(home: Home, line: chain.Line, say: Say, listener: Listener) -> Comp
     pack = home.root / "reports" / chain.FOLDER / line["report_id"]
     if differences := list(manifest_differences(pack)):
         raise GateError(f"{line['report_id']} is not as it was issued: {differences[0]}", where=str(pack))
-    issued, quarter = read_json(pack / ISSUE), Quarter.parse(line["quarter"])
-    report = read_json(pack / "report" / REPORT)
+    issued, report = read_json(pack / ISSUE), read_json(pack / "report" / REPORT)
     publication = current_publication(home.site)
+    with open_folder(pack / "data") as opened:
+        quarter = span_of(opened, line["quarter"])  # as long as it was when the report was issued
     with open_publication(home.site.published_file) as opened:
         today, named_today, pages = of_publication(opened, quarter), named_in(opened), opened.pages
         started = opened.rows("select started_at from ops.builds")[0]["started_at"]
@@ -224,7 +226,7 @@ class _Steps:
     """States of one comparison: known ones are asked, others are built."""
 
     home: Home  # at the site where steps are built, each on what the one before left
-    quarter: Quarter
+    quarter: Quarter | FiscalYear
     seeds: dict[str, Path]  # those of the pack that differ
     pages: Mapping[str, Page]  # of today's publication, which the installed code made
     say: Say

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
@@ -21,7 +22,7 @@ from connectors.errors import ConnectorError, TooCostlyError
 from connectors.stores import ObjectInfo
 from dagster_project.base import clock, durable
 from dagster_project.landing.deriving.contents import WRONG_FOR_GOOD, Contents, ParquetPart, refused_for
-from dagster_project.landing.fetching import Fetched, fetch
+from dagster_project.landing.fetching import Fetched, batches, fetch
 from dagster_project.landing.index import Index
 from dagster_project.landing.judging.rules import lacks_verdict
 from dagster_project.landing.listed import Listed
@@ -94,7 +95,28 @@ class Landing:
     def contents(self, source: SourceSettings, generation: Generation) -> Contents:
         """What the present code makes of a generation: from the shelf, else derived again from the bytes that were kept."""
         version = connector_version(generation.kind)
-        return self.known.contents(generation, version) or self._derive_again(source, generation, version)
+        if known := self.known.contents(generation, version):
+            return known
+        delivery = _delivery_of(generation)
+        try:
+            [contents] = self._derive_again(source, [(generation, delivery)])
+        except BaseException as error:
+            refused = refused_for(delivery, surprise_of(error, source.name, delivery, self.shelf.again))
+            # not put on the shelf: it is tried again by the next refresh
+            return Contents(content_hash=generation.content_hash, connector_version=version, refusals=refused, is_taken=False)
+        return contents
+
+    def derive_missing(self, source: SourceSettings, generations: Iterable[Generation]) -> None:
+        """Derive what the shelf lacks of some generations, small ones together: one by one they cost five times as much."""
+        version = connector_version(source.kind)
+        missing = [one for one in generations if self.known.contents(one, version) is None]
+        left = iter(missing)
+        for _, deliveries in batches((source, _delivery_of(one)) for one in missing):
+            again = list(zip(islice(left, len(deliveries)), deliveries, strict=True))
+            try:
+                self._derive_again(source, again)
+            except BaseException as error:  # of one of them: each is derived by itself when it is asked for
+                surprise_of(error, source.name, deliveries[0], self.shelf.again)  # what ends the command is raised
 
     def contents_on_shelf(self, source: SourceSettings, generation: Generation) -> Contents:
         """What the present code made of a generation; NotDerivedError when it has not yet, or has not judged it.
@@ -223,32 +245,22 @@ class Landing:
         self._compared.add(generation.path)
         return Landed("landed", source.name, delivery.partition, generation, contents)
 
-    def _derive_again(self, source: SourceSettings, generation: Generation, version: str) -> Contents:
-        """Read the landed originals as if they came from their provider now; nothing is asked of the provider."""
-        infos = [(one.role, convert(one, ObjectInfo, from_attributes=True)) for one in generation.objects]
-        delivery = Delivery(
-            kind=generation.kind,
-            partition=generation.partition,
-            delivery_id=generation.delivery_id,
-            published_at=generation.published_at,
-            objects=tuple(info for role, info in infos if role == "data"),
-            manifest=next((info for role, info in infos if role == "manifest"), None),
-        )
-        self.require_same(generation)  # damaged bytes may read as other figures
+    def _derive_again(self, source: SourceSettings, again: Sequence[tuple[Generation, Delivery]]) -> list[Contents]:
+        """Read landed originals as if they came from their provider now; nothing is asked of the provider."""
+        version, uri = connector_version(source.kind), self._open(source).uri
         # in a place of its own: an as-of report derives too, while a refresh may be clearing what killed landings left behind
-        with folder_in(self.shelf.again) as folder, folder_in(self.shelf.again) as made:
-            for landed in generation.objects:  # under its landed name: a mirror names files by hash
-                (folder / landed.file).symlink_to(self.store.object_path(generation, landed).absolute())
-            uri = self._open(source).uri
-            fetched = Fetched(delivery, folder, generation.objects, made, generation.content_hash, uri, version)
-            try:
-                [contents] = self.deriver.derive([fetched])
-            except BaseException as error:
-                refused = refused_for(delivery, surprise_of(error, source.name, delivery, self.shelf.again))
-                # not put on the shelf: it is tried again by the next refresh
-                return Contents(content_hash=generation.content_hash, connector_version=version, refusals=refused, is_taken=False)
-            self.shelf.put(generation, contents, made)
-        return contents
+        with ExitStack() as folders:
+            staged = []
+            for generation, delivery in again:
+                self.require_same(generation)  # damaged bytes may read as other figures
+                folder, made = (folders.enter_context(folder_in(self.shelf.again)) for _ in range(2))
+                for landed in generation.objects:  # under its landed name: a mirror names files by hash
+                    (folder / landed.file).symlink_to(self.store.object_path(generation, landed).absolute())
+                staged.append(Fetched(delivery, folder, generation.objects, made, generation.content_hash, uri, version))
+            found = self.deriver.derive(staged)
+            for (generation, _), one, contents in zip(again, staged, found, strict=True):
+                self.shelf.put(generation, contents, one.made)
+        return found
 
     def refuse(self, source: SourceSettings, item: Delivery | Refusal, refusals: list[RowRefusal]) -> Landed:
         """Record a delivery that is not taken, so that it is not read again and the quarantine shows it."""
@@ -275,3 +287,16 @@ class Landing:
         """Remove the files of a generation whose tombstone is there, also after a removal that was cut short."""
         self.store.remove(generation)
         self.shelf.remove(generation)
+
+
+def _delivery_of(generation: Generation) -> Delivery:
+    """A generation as its provider delivered it."""
+    infos = [(one.role, convert(one, ObjectInfo, from_attributes=True)) for one in generation.objects]
+    return Delivery(
+        kind=generation.kind,
+        partition=generation.partition,
+        delivery_id=generation.delivery_id,
+        published_at=generation.published_at,
+        objects=tuple(info for role, info in infos if role == "data"),
+        manifest=next((info for role, info in infos if role == "manifest"), None),
+    )

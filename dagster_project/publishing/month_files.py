@@ -25,17 +25,22 @@ if TYPE_CHECKING:
 
 
 def write_files(
-    connection: duckdb.DuckDBPyConnection, tables: Sequence[PublishedTable], digests: Sequence[TableDigest], parts: Parts
+    connection: duckdb.DuckDBPyConnection,
+    tables: Sequence[PublishedTable],
+    digests: Sequence[TableDigest],
+    parts: Parts,
+    versions: Mapping[str, str],
 ) -> dict[str, dict[str, int]]:
-    """Write the months that were built, keep the others. Returns rows by table and month."""
+    """Write the months that were built of something new, keep the others. Returns rows by table and month."""
     now = {digest.table: digest.partitions for digest in digests}
     rows: dict[str, dict[str, int]] = {table.name: {} for table in tables}
     for table in tables:
         source = f"build.{quoted(table.schema)}.{quoted(table.name)}"
-        order = in_order(connection, source, table.key)
+        is_same = parts.last is not None and parts.last.has_version(table.name, versions.get(table.name))
         for month in sorted(part for part in set().union(*(now[name] for name in KINDS)) if part[0].isdigit()):
-            kept = None if month in parts.built else _kept(parts.last, table.name, month, now)
+            kept = _kept(parts.last, table.name, month, now) if is_same or month not in parts.built else None
             if kept is None or not parts.keep(table.name, month):
+                order = in_order(connection, source, table.key)
                 query = f"from {source} where {condition_of(month)} order by {order}"
                 kept = _require_sums(connection, parts.write(connection, query, table.name, month), month)
             rows[table.name][month] = kept

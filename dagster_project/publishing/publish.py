@@ -181,18 +181,22 @@ def _write(
         for name in COPIED:
             # of builds and gates the file has its own; what became of earlier builds stays in the writer's file
             own = f"build_id = {literal(build_id)}" if "build_id" in of_ops[name].key else "true"
-            _create(connection, catalog["build", "ops", name], "ops", name)
+            if last and last.is_intact and catalog.get(("", "ops", name)) == catalog["build", "ops", name]:
+                connection.execute(f"delete from ops.{quoted(name)}")  # made anew, it would have lost its words
+            else:
+                _create(connection, catalog["build", "ops", name], "ops", name)
             _insert(connection, f"build.ops.{quoted(name)}", f"ops.{quoted(name)}", of_ops[name].key, own)
         write_run_aliases(connection, catalog)
-        write_contract(connection)
-        write_statements(connection, statements)
         if not (last and last.is_intact):  # else the copied file has them
+            write_contract(connection)
+            write_statements(connection, statements)
             write_views(connection, tables, statements)
             write_pages(connection, pages)
             write_page_views(connection, pages)
-        files = write_files(connection, parquet_only, digests, parts)
+        files = write_files(connection, parquet_only, digests, parts, versions)
         files |= write_view_files(connection, tables, digests, statements, parts)
-        _comment(connection, {"marts": tables, "ops": [*of_ops.values()], "main": tables})
+        words = {"marts": tables, "ops": [*of_ops.values()], "main": tables}
+        _comment(connection, words, only_new=last is not None and last.is_intact)
         page = write_data(connection, parts.folder.parent, digests)
         connection.commit()
         connection.execute("checkpoint; use build; detach new")
@@ -219,10 +223,10 @@ def _write_table(
     columns = [(name, data_type) for name, data_type, _ in found]
     same, every = _same(connection, table, parts, catalog, version)
     partitions = {part: digest for part, digest in same.items() if parts.keep(table.name, part)}
-    if not partitions:
+    if not partitions and (catalog.get(("", "marts", table.name)) != found or declared_key(found, table.key)):
         _create(connection, found, "marts", table.name, table.key)
     elif WHOLE not in partitions:
-        stays = " or ".join(condition_of(part) for part in partitions)
+        stays = " or ".join(condition_of(part) for part in partitions) or "false"
         connection.execute(f"delete from {place} where ({stays}) is not true")
     if changed := sorted(every - partitions.keys()):
         condition = " or ".join(condition_of(part) for part in changed)
@@ -266,14 +270,23 @@ def _insert(connection: duckdb.DuckDBPyConnection, source: str, target: str, key
     connection.execute(f"insert into {target} from {source} where {condition} order by {in_order(connection, source, key)}")
 
 
-def _comment(connection: duckdb.DuckDBPyConnection, tables: dict[str, Sequence[PublishedTable]]) -> None:
-    """Give tables and columns their words, where a copied file has not got them yet."""
-    comments = connection.execute(
-        "select schema_name, table_name, '', comment from duckdb_tables() where database_name = current_database() union all"
-        " select schema_name, view_name, '', comment from duckdb_views() where database_name = current_database() union all"
-        " select schema_name, table_name, column_name, comment from duckdb_columns() where database_name = current_database()"
-    ).fetchall()
-    present = {(schema, table, column): comment for schema, table, column, comment in comments}
+def _comment(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Sequence[PublishedTable]], *, only_new: bool) -> None:
+    """Give tables and columns their words, where a copied file has not got them yet. `only_new`: all but new tables have them.
+
+    Whoever asks for all columns waits until every view is laid out, so of new tables alone each is asked for its own.
+    """
+    asked = "select schema_name, table_name, '', comment from duckdb_tables() where database_name = current_database()"
+    if only_new:
+        bare = connection.execute(f"{asked} and comment is null").fetchall()
+        named = {one: connection.execute(f"from {one[0]}.{quoted(one[1])} limit 0").description for one in bare}
+        present = {(*one[:2], column): None for one, of in named.items() for column in ("", *(name for name, *_ in of))}
+    else:
+        comments = connection.execute(
+            f"{asked} union all select schema_name, view_name, '', comment from duckdb_views()"
+            " where database_name = current_database() union all select schema_name, table_name, column_name, comment"
+            " from duckdb_columns() where database_name = current_database()"
+        ).fetchall()
+        present = {(schema, table, column): comment for schema, table, column, comment in comments}
     for schema, of_schema in tables.items():
         for table in of_schema:
             for column, words in {"": table.description, **table.columns}.items():

@@ -52,10 +52,21 @@ def render_comparison(
         return report
 
 
-def render_year(published_file: Path, folder: Path, year: str, organisation: str) -> YearlyReport:
+def render_year(
+    published_file: Path,
+    folder: Path,
+    year: str,
+    organisation: str,
+    status_note: str | None = None,
+    *,
+    policy: Policy | None = None,
+    issue: Issue | None = None,
+) -> YearlyReport:
     """Render the disclosures of a fiscal year into `<folder>/year-<year>`."""
     with _rendering(published_file, folder):
-        report = yearly.render(published_file, year, folder, organisation=organisation)
+        report = yearly.render(
+            published_file, year, folder, organisation=organisation, status_note=status_note, policy=policy, issue=issue
+        )
         _share(report.html.parent, published_file)
         return report
 

@@ -1,9 +1,9 @@
 """The Parquet of published views, for Athena, Spark, polars and BI tools, which read files and ask no view.
 
-A view is asked once of the new published file. One with the column usage_month is a file for each month, as a table is; every
-other one is a single file. Where no table that it reads, or that a view behind it reads, has other rows than those published
-last, its files stay. *Example:* a delivery changes June's costs: run_summary is written again, whole; a refresh that only moves
-a gate writes none.
+A view is asked once: by the build, else of the new published file. One with the column usage_month is a file for each month, as
+a table is; every other one is a single file. Where no table that it reads, or that a view behind it reads, has other rows than
+those published last, its files stay. *Example:* a delivery changes June's costs: run_summary is written again, whole; a refresh
+that only moves a gate writes none.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 READ = re.compile(r'\bmarts\."?(\w+)"?')
 ASKED = "asked_view"  # the rows of one view while its files are written
+SHOWN = "shown"  # a database in memory, where a build that read a view left its rows
 
 
 def write_view_files(
@@ -54,14 +55,15 @@ def tables_behind(view: str, statements: Mapping[str, str]) -> set[str]:
 
 
 def _write(connection: duckdb.DuckDBPyConnection, view: PublishedTable, parts: Parts) -> dict[str, int]:
-    place = f"marts.{quoted(view.name)}"
-    order = in_order(connection, place, view.key)
+    is_read = "select 1 from duckdb_tables() where database_name = ? and table_name = ?"
+    rows_of = f"{SHOWN}.main" if connection.execute(is_read, [SHOWN, view.name]).fetchall() else "marts"
+    connection.execute(f"create or replace temp table {ASKED} as from {rows_of}.{quoted(view.name)}")
+    order = in_order(connection, ASKED, view.key)  # of the rows that are there: even its columns a view takes long to name
     has_months = order.startswith(quoted(MONTH))
-    connection.execute(f"create or replace temp table {ASKED} as from {place} order by {order}")
     month = MONTH if has_months else "null"
     counted = connection.execute(f"select {month}, count(*) from {ASKED} group by 1 order by 1").fetchall()
     rows = {part_of(month) if has_months else WHOLE: count for month, count in counted} or {WHOLE: 0}
     for part in rows:
-        parts.write(connection, f"from {ASKED} where {condition_of(part)} order by rowid", view.name, part)
+        parts.write(connection, f"from {ASKED} where {condition_of(part)} order by {order}", view.name, part)
     connection.execute(f"drop table {ASKED}")
     return rows

@@ -165,7 +165,12 @@ def _lay_out(target: Path, whole: Path) -> None:
 
 
 def _anywhere(node: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in node.items() if name not in ("created_at", "root_path")}
+    """What a node is on every machine, without what nothing here asks: every refresh reads all nodes."""
+    left_out = ("created_at", "root_path", "raw_code", "unrendered_config")
+    kept = {name: value for name, value in node.items() if name not in left_out}
+    asked = ("name", "description", "data_type", "constraints")
+    columns = {name: {key: column[key] for key in asked if key in column} for name, column in node.get("columns", {}).items()}
+    return {**kept, "columns": columns}
 
 
 def ship(to: Path) -> None:

@@ -19,7 +19,9 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from dagster_project.base.failures import machine_failure
+from dagster_project.publishing.digest import quoted
 from dagster_project.publishing.last import contents
+from dagster_project.publishing.view_files import SHOWN
 from dagster_project.warehouse import states
 from dagster_project.warehouse.nodes import NodeResult, first_rows
 from dagster_project.warehouse.statements import BY_MONTH, SEED, VIEW, Statement
@@ -41,6 +43,7 @@ def run(
 ) -> Iterator[NodeResult]:
     """Run what must be run, on two threads as dbt's profile, and yield what became of every model, seed and test as it ends."""
     connection.execute(f"set TimeZone = 'UTC'; set threads = {int(os.environ.get('TRAINLEDGER_THREADS', threads))}")
+    connection.execute(f"attach if not exists ':memory:' as {SHOWN}")
     runner = _Runner(build, connection)
     for schema in sorted({one.schema for one in statements if not one.is_test}):
         connection.execute(f"create schema if not exists {schema}")
@@ -79,6 +82,11 @@ def _relations(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
     return dict(found)
 
 
+def _rows(state: State) -> bool:
+    """Whether a table has rows, by its sums."""
+    return any(rows for rows, *_ in json.loads(state.sums or "")["parts"].values())
+
+
 class _Runner:
     """One build: the versions of the contents so far, and what is broken."""
 
@@ -91,7 +99,8 @@ class _Runner:
         self.above: dict[str, set[str]] = {}  # of each model all models and seeds that it is made of
         self.broken: dict[str, str] = {}  # models that were not built, and why
         self.failed: list[tuple[str, set[str]]] = []  # tests that stop the build, and the models they read
-        self.filled: dict[str, bool] = {}  # whether a model has rows
+        self.shown = set[str]()  # report views of which the rows are kept until the build is published
+        self.filled: dict[tuple[str, str], bool] = {}  # whether a model has rows of a condition
         self.moved: list[State] = []  # beside which nothing is written: they go with the next table
         self.passed: list[State] = []
 
@@ -168,15 +177,19 @@ class _Runner:
 
     def _stays_empty(self, statement: Statement, before: State) -> bool:
         """Whether a table had no rows and gets none. Example: of an organisation without telemetry there is no use of a chip."""
-        if not statement.empty_without or any(rows for rows, *_ in json.loads(before.sums or "")["parts"].values()):
+        if not statement.empty_without or _rows(before):
             return False
-        return not any(map(self._has_rows, statement.empty_without))
+        return not any(self._has_rows(*one) for one in statement.empty_without)
 
-    def _has_rows(self, relation: str) -> bool:
-        """Whether a model that is behind us in the order has a row, asked once."""
-        if relation not in self.filled:
-            self.filled[relation] = bool(self.connection.execute(f"select 1 from {relation} limit 1").fetchall())
-        return self.filled[relation]
+    def _has_rows(self, relation: str, condition: str) -> bool:
+        """Whether a model that is behind us in the order has such a row, asked once, and not of one that is known to be empty."""
+        state = self.states.get(relation)
+        if state and state.sums and (condition == "true" or not _rows(state)):
+            return _rows(state)
+        if (relation, condition) not in self.filled:
+            asked = f"select 1 from {relation} where {condition} limit 1"
+            self.filled[relation, condition] = bool(self.connection.execute(asked).fetchall())
+        return self.filled[relation, condition]
 
     def _view(self, statement: Statement, inputs: str) -> str:
         """A view is as new as what it reads. It is created again where a statement below it changed: columns may have."""
@@ -194,10 +207,13 @@ class _Runner:
                 self.connection.execute(f"select bit_xor(hash(view_row)) from {statement.relation} as view_row")
             return state
 
-        if is_there and before and before.definition == definition:
-            self._keep(read())
-        else:
+        if not (is_there and before and before.definition == definition):
             self._create(statement, "view", read)
+            return "success"
+        if statement.is_report:  # its tests and its files take the rows from here: laying a view out costs more than its rows
+            self.connection.execute(f"create or replace table {SHOWN}.{quoted(statement.name)} as from {key}")
+            self.shown.add(key)
+        self._keep(state)
         return "success"
 
     def _keep(self, state: State) -> None:
@@ -251,7 +267,10 @@ class _Runner:
             condition = statement.replaced(months)
             written = {month[:7] for month in months}
             kept = {part: sums for part, sums in json.loads(before.sums)["parts"].items() if part not in written}
-        columns = [(name, str(kind)) for name, kind, *_ in self.connection.execute(f"from {relation} limit 0").description]
+        if before and before.sums and months is not None:
+            columns = json.loads(before.sums)["columns"]
+        else:
+            columns = [(name, str(kind)) for name, kind, *_ in self.connection.execute(f"from {relation} limit 0").description]
         parts = contents(self.connection, f"(from {relation} where {condition})", columns)
         kept |= {part: sums for part, sums in parts.items() if sums[0]}
         return {"columns": columns, "parts": dict(sorted(kept.items()))}
@@ -262,7 +281,11 @@ class _Runner:
         before = self.states.get(key)
         if before and self._is_same(statement, key) and before.inputs == inputs and not self.build.is_forced:
             return "unchanged", 0, f"unchanged since {before.version}"
-        (failures,) = self.connection.execute(f"select count(*) from (\n{statement.sql}\n) as failing").fetchone() or (1,)
+        sql = statement.sql
+        for relation in self.shown.intersection(statement.reads):
+            schema, _, name = relation.partition(".")
+            sql = sql.replace(f'"build"."{schema}"."{name}"', f"{SHOWN}.{quoted(name)}")
+        (failures,) = self.connection.execute(f"select count(*) from (\n{sql}\n) as failing").fetchone() or (1,)
         if not failures:
             self.passed.append(State(key, statement.definition, inputs, self.build.build_id))
             return "pass", 0, None

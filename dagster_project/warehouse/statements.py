@@ -11,7 +11,7 @@ import csv
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,8 @@ PAGES = "pages/"  # likewise: what reports print, which no build runs
 VIEW = "view"
 RUN = (BY_MONTH, "table", VIEW, SEED, TEST)
 WHOLE = re.compile(r"/\* whole \*/.*?/\* end of whole \*/", re.S)  # in dbt/macros/by_month.sql: only where a table is built whole
-RELATION = re.compile(r'"build"\."(\w+)"\."(\w+)"|\b(raw)\.(\w+)')
+# each begins with letters of its own, by which megabytes are searched in no time
+RELATION, RAW_RELATION = re.compile(r'"build"\."(\w+)"\."(\w+)"'), re.compile(r"raw(?<!\wraw)\.(\w+)")
 ONE_CONSTRAINT = {"not_null": "not null"}
 
 
@@ -46,7 +47,7 @@ class Statement:
     columns: tuple[tuple[str, str, str], ...] = ()  # of a contract, or of a seed: name, type, constraint
     also_replaced: str | None = None  # by month: rows of several months, replaced by every build that has a month
     shows_status: bool = False  # by month: also built again for months of which only the status is new
-    empty_without: tuple[str, ...] = ()  # relations of which one must have a row, or it has none
+    empty_without: tuple[tuple[str, str], ...] = ()  # relations and conditions: one must have such a row, or it has none
     blocks: bool = True  # a test: whether its rows stop the build
     is_report: bool = False  # a report model, or a table that report models have in common
 
@@ -63,7 +64,7 @@ class Statement:
     @property
     def definition(self) -> str:
         """sha256 over all that is run."""
-        return hashlib.sha256(repr(asdict(self)).encode()).hexdigest()
+        return hashlib.sha256(repr({name: getattr(self, name) for name in self.__slots__}).encode()).hexdigest()
 
     def whole(self) -> str:
         """The SQL that makes the view or table, which is not there."""
@@ -111,7 +112,8 @@ def digests(home: Path) -> dict[str, str]:
 def statements(home: Path) -> list[Statement]:
     """Every statement of a build, in an order in which each has what it reads; a test as soon as all it reads is there."""
     texts, nodes = modelling.compiled(home), modelling.project(home)["nodes"]
-    found = {node["unique_id"]: _statement(node, texts.get(node["unique_id"], "")) for node in nodes.values() if _is_run(node)}
+    relations = {node["name"]: f"{node['schema']}.{node['alias']}" for node in nodes.values()}
+    found = {key: _statement(node, texts.get(key, ""), relations) for key, node in nodes.items() if _is_run(node)}
     return _in_order(found)
 
 
@@ -138,26 +140,26 @@ def _in_order(statements: Mapping[str, Statement]) -> list[Statement]:
     return order
 
 
-def _statement(node: Mapping[str, Any], text: str) -> Statement:
+def _statement(node: Mapping[str, Any], text: str, relations: Mapping[str, str]) -> Statement:
     config, kind = node["config"], node["resource_type"]
     meta = config.get("meta") or {}
     if kind == SEED:
         columns, text = _seed(node)
     else:
         columns = _contract(node) if (config.get("contract") or {}).get("enforced") and config["materialized"] != VIEW else ()
-    reads = tuple(sorted({f"{schema or raw}.{table or own}" for schema, table, raw, own in RELATION.findall(text)}))
-    read_by_name = {read.partition(".")[2]: read for read in reads}
+    read = {*RELATION.findall(text), *(("raw", table) for table in RAW_RELATION.findall(text))}
+    without = (one.partition(" where ") for one in meta.get("empty_without", ()))
     return Statement(
         node["unique_id"],
         node["name"] if kind == TEST else node["alias"],
         kind if kind in (TEST, SEED) else config["materialized"],
         node["schema"],
         text,
-        reads,
+        tuple(sorted(f"{schema}.{table}" for schema, table in read)),
         columns,
         meta.get("also_replaced"),
         meta.get("rebuilt_for") == "status",
-        tuple(read_by_name[name] for name in meta.get("empty_without", ())),
+        tuple((relations[name], condition or "true") for name, _, condition in without),
         kind != TEST or gates.is_blocking(node),
         kind == "model" and node["path"].startswith(REPORTS),
     )

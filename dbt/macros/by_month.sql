@@ -7,8 +7,9 @@
   so, `meta={'rebuilt_for': 'status'}`, and left alone in all others. Without any month nothing is done.
   Rows that are made of several months, `meta={'also_replaced': <their condition>}`, are replaced by every build that has a month. Example: the
   July invoice gets a row of June that came late; a build of June writes the total of July's invoice again, and no other row of July.
-  A table, by month or whole, that can have a row only if one of some models has one names them, `meta={'empty_without': [<models>]}`: while all are empty, and it is,
-  the warehouse leaves it alone. Example: without telemetry a run record is no reason to ask for the use of chips again.
+  A table, by month or whole, that can have a row only if one of some models has one names them, `meta={'empty_without': [<models>]}`, each as
+  `<model>` or `<model> where <condition>`: while none has such a row, and it is empty, the warehouse leaves it alone. Example: without telemetry
+  a run record is no reason to ask for the use of chips again.
 #}
 {% materialization by_month, default %}
   {%- set table = this.incorporate(type='table') -%}

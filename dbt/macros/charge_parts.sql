@@ -1,10 +1,11 @@
 {#
   Every charge in its parts: what each run gets of it, or what no run carries and why. Two models read the parts: int_cell_parts adds
   them up, of the months of the build; fct_charge_attributions shows them, of whatever month is asked for.
-  attributions, splits, names: int_line_attributions, int_split_charges and int_named_charges, or those rows of them that count.
+  attributions, splits: int_line_attributions and int_split_charges, or those rows of them that count. Of run records only what decides here
+  is read, so that a record of a machine that no bill names yet moves no charge.
   share_columns: further columns of splits.
 #}
-{% macro charge_parts(attributions, splits, names, share_columns=[]) %}
+{% macro charge_parts(attributions, splits, share_columns=[]) %}
 with charges_with_run as (
     select
         charges.*,
@@ -15,19 +16,6 @@ with charges_with_run as (
     from {{ ref('int_charges') }} as charges
     left join {{ attributions }} as attributions
         on charges.attribution_line_id = attributions.line_id and charges.usage_month = attributions.usage_month
-),
-
-ambiguous_runs as (
-    select distinct training_run_id from {{ ref('int_run_records') }}
-    where is_ambiguous
-),
-
--- charges of machines that some run held in the month
-known_charges as (
-    select distinct usage_month, named.line_id
-    from {{ names }} as named
-    inner join {{ ref('int_month_holdings') }} as holdings using (usage_month)
-    where named.held_resource_id = holdings.resource_id and not named.is_job_name and not named.is_twin
 ),
 
 charge_parts as (
@@ -51,7 +39,7 @@ charge_parts as (
         on
             case when charges.attribution_rule in ('resource_time', 'cluster_key') then charges.line_id end = split.line_id
             and charges.usage_month = split.usage_month
-    left join ambiguous_runs on split.part_id = ambiguous_runs.training_run_id
+    left join {{ ref('int_ambiguous_runs') }} as ambiguous_runs on split.part_id = ambiguous_runs.training_run_id
     -- a node held throughout leaves no residual: its empty part would be a row about nothing
     where
         not coalesce(
@@ -88,7 +76,7 @@ select
         else 'non_accelerator'
     end as reason
 from charge_parts as parts
-left join known_charges using (usage_month, line_id)
+left join {{ ref('int_known_charges') }} as known_charges using (usage_month, line_id)
 left join {{ ref('int_recorded_accelerators') }} as recorded
     on
         parts.usage_month = recorded.usage_month
@@ -100,6 +88,16 @@ left join {{ ref('int_recorded_accelerators') }} as recorded
 {# The name of a group of bill rows: what cell it is of, in twelve characters, then the first of its rows by object and number. #}
 {% macro charge_group_id() -%}
 substr(md5({{ cell_id() }}), 1, 12) || substr(line_id, length(source_name) + 1)
+{%- endmacro %}
+
+{# Which part of its group a row of parts is, as two whole numbers. Where no run's time is known, the part of no run is the whole. #}
+{% macro share_of_part() -%}
+case
+        when whole_w > 0 then cast(w as string)
+        when whole_w is null or is_unheld_part then '1'
+        else '0'
+    end as share_numerator,
+    case when whole_w > 0 then cast(whole_w as string) else '1' end as share_denominator
 {%- endmacro %}
 
 {# What of a measure of a part of the bill is of a commitment, or of none: lines are rows of int_committed_lines beside the parts. #}

@@ -242,10 +242,10 @@ def yearly(record: dict[str, object], year: FiscalYear, sections: list[Section])
         sections,
         title=f"disclosures of {year.words}",
         kicker="Disclosures of a fiscal year",
-        span=f"{year.words.replace('f', 'F', 1)}, months in UTC ({record['status']})",
+        span=f"{year.words.replace('f', 'F', 1)}, months in UTC",
         words=year.words,
         command=f"trainledger report yearly --year {year.name}",
-        data="yearly.json",
+        data="report.json",
     )
 
 

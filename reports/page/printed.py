@@ -94,11 +94,16 @@ def _is_shaped(letter: str) -> bool:
     return len(letter) == 1 and (ord(letter) in SHAPED or unicodedata.category(letter).startswith("M"))
 
 
+def span_of(record: Mapping[str, Any]) -> str:
+    """The time that a report is about, as paper names it."""
+    return str(record.get("span", record["quarter"]))
+
+
 def furniture(record: Mapping[str, Any]) -> set[str]:
     """What stands on a page of paper beside its text: the line above it, and that below without the page's number."""
     of_whom, of_when = (
         visible(f"{record['organisation']}, training runs"),
-        f", {record['quarter']}{str(record['status']).upper()}",
+        f", {span_of(record)}{str(record['status']).upper()}",
     )
     return {
         comparable(of_whom + of_when),

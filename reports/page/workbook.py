@@ -22,6 +22,7 @@ from xlsxwriter.worksheet import Worksheet
 from reports.model import Column, Figure, Section, Table
 from reports.page.names import visible
 from reports.page.numbers import plain
+from reports.page.printed import span_of
 
 CREATED = datetime(1980, 1, 1)  # noqa: DTZ001  a workbook has no time zone; nor does ours say when it was written
 LONGEST = 32_000  # characters; a cell holds 32,767
@@ -140,9 +141,7 @@ def _contents(
 ) -> None:
     bold = look(bold=True)
     lines = [f"Status: {record['status']}", *map(str, record["status_reasons"]), *filter(None, [record["status_note"]])]
-    sheet.write_string(
-        0, 0, _text(f"{record['organisation']}, training runs, {record['quarter']}"), look(bold=True, font_size=15)
-    )
+    sheet.write_string(0, 0, _text(f"{record['organisation']}, training runs, {span_of(record)}"), look(bold=True, font_size=15))
     for n, line in enumerate([*lines, record["scope_sentence"]], 1):
         sheet.write_string(n, 0, _text(line), bold if line == record["scope_sentence"] else None)
     sentences = [sentence.text for section in sections for sentence in section.sentences]
@@ -152,7 +151,9 @@ def _contents(
     for n, (title, width) in enumerate((("Table", 16), ("Title", 70), ("Section", 30), ("Rows", 8), ("Not shown because", 60))):
         sheet.write_string(top, n, title, look(bold=True, bottom=1))
         sheet.set_column(n, n, width)
-    rows: list[tuple[str, str, str, str, int | None, str]] = [("Figures", "Headline figures", "", "Figures", None, "")]
+    rows: list[tuple[str, str, str, str, int | None, str]] = []
+    if record["figures"]:
+        rows.append(("Figures", "Headline figures", "", "Figures", None, ""))
     for section in sections:
         for table in section.tables:
             count = None if table.absent else len(table.rows)
@@ -165,19 +166,20 @@ def _contents(
     sheet.freeze_panes(top + 1, 0)
 
 
-def document(record: dict[str, Any], figures: Sequence[Figure], vintage: Table, sections: Sequence[Section]) -> bytes:
+def document(record: dict[str, Any], figures: Sequence[Figure], vintage: Table | None, sections: Sequence[Section]) -> bytes:
     """The workbook's bytes: the same for the same publication."""
     buffer = BytesIO()
     options = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
     book = xlsxwriter.Workbook(buffer, options)
     look = cache(lambda **properties: book.add_format(properties))
-    parts = [Section("vintage", "Data vintage", tables=(vintage,)), *sections]
+    parts = [*([Section("vintage", "Data vintage", tables=(vintage,))] if vintage else []), *sections]
     names = _names([table for section in parts for table in section.tables])
-    heading = _text(f"{record['organisation']}, training runs, {record['quarter']} ({record['status']})")
+    heading = _text(f"{record['organisation']}, training runs, {span_of(record)} ({record['status']})")
     book.set_properties({"title": heading, "author": _text(str(record["organisation"])), "created": CREATED})
     contents = book.add_worksheet("Contents")
     _contents(contents, look, record, parts, names)
-    _figures(book, look, figures)
+    if figures:
+        _figures(book, look, figures)
     for section in parts:
         for table in section.tables:
             _table(book.add_worksheet(names[table.id]), look, table, (heading, str(record["scope_sentence"])))

@@ -4,7 +4,7 @@ from reports.issue import Issue
 from reports.model import Section
 from reports.pages import answered
 from reports.publication import Publication
-from reports.quarter import Quarter
+from reports.quarter import FiscalYear, Quarter
 
 
 def how_to_repeat(issue: Issue | None) -> str:
@@ -26,3 +26,10 @@ def section(publication: Publication, quarter: Quarter, issue: Issue | None = No
     """Digests of code, factors and inputs; those of the tables stand below them on the page."""
     tables = answered(publication, quarter, "build", "factor_digest", "inputs")
     return Section("evidence", "Evidence", how_to_repeat(issue), tuple(tables.values()))
+
+
+def of_year(publication: Publication, year: FiscalYear, issue: Issue | None = None) -> Section:
+    """The same of a fiscal year."""
+    return Section(
+        "evidence", "Evidence", how_to_repeat(issue) if issue else "", tuple(answered(publication, year, "build").values())
+    )

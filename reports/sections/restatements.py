@@ -8,11 +8,11 @@ from dataclasses import replace
 from decimal import Decimal
 
 from reports.issue import METHOD, RESTATEMENT, Issue, Policy
-from reports.model import Section, Sentence, Table
+from reports.model import Section, Sentence, Span, Table
 from reports.page.numbers import amount, grouped
 from reports.pages import answer, answered, rows
 from reports.publication import Publication
-from reports.quarter import Quarter, listed
+from reports.quarter import listed
 
 CAUSES = {
     "code": "Code",
@@ -100,9 +100,9 @@ def _breaks(publication: Publication) -> str:
     return f" Breaks in series: {', '.join(named)}." if named else " No break in series."
 
 
-def section(publication: Publication, quarter: Quarter, policy: Policy | None = None, issue: Issue | None = None) -> Section:
+def section(publication: Publication, span: Span, policy: Policy | None = None, issue: Issue | None = None) -> Section:
     """Policy, preparer and approver, breaks in series, and the figures that moved with their decision."""
-    table = answer(publication, quarter, "restated")
+    table = answer(publication, span, "restated")
     lead = policy_words(policy)
     if issue:
         lead += f" This report was prepared by {issue.prepared_by} and approved by {issue.approver}."
@@ -121,7 +121,7 @@ def section(publication: Publication, quarter: Quarter, policy: Policy | None = 
             f" Of the figures below {counts['restate']} are to be restated, {counts['disclose']} disclosed, and "
             f"{counts['method']} moved by a change of method alone."
         )
-    others = answered(publication, quarter, "restated_by_cause", "restated_texts")
+    others = answered(publication, span, "restated_by_cause", "restated_texts")
     lines = tuple(_lines(others["restated_by_cause"], policy)) if "restated_by_cause" in others else ()
     shown = tuple(
         column for column in table.spec.columns if not column.key.endswith("_delta") or any(row[column.key] for row in table.rows)

@@ -20,7 +20,7 @@ from reports.errors import ReportError
 from reports.model import key_text
 
 GLANCE = "glance"
-QUARTER = re.compile(r"([1-9][0-9]{3}Q[1-4])(-[1-9][0-9]{0,5})?")  # of a report, and its number where it was issued
+QUARTER = re.compile(r"([1-9][0-9]{3}(?:Q[1-4])?)(-[1-9][0-9]{0,5})?")  # or year of a report, and its number where it was issued
 VALUE = "value"
 IN_SQL = {"whole": "whole_value", "prior": "prior_value"}  # numbers of a headline figure that its query names otherwise
 

@@ -24,7 +24,7 @@ GIVEN = ("int_report_windows", *(f"int_comparison_{name}" for name in OF_COMPARI
 WANTED = ("rpt_trainium_vs_tpu", "rpt_comparison_strata")
 SIDES = ("trainium", "tpu")
 KEY = ("window_start", "window_end", "workload_key", "kpi", "factor_view")
-BEHIND = frozenset({"no_data", "unpaired"})  # of figures that no pair of the row has; tests/comparison/test_verdicts.py asks them
+BEHIND = frozenset({"no_data", "unpaired"})  # of figures that no pair of the row has: unit tests of rpt_trainium_vs_tpu ask them
 
 
 def windows(drawn: Drawn) -> list[tuple[dt.date, dt.date]]:

@@ -11,12 +11,14 @@ import pytest
 
 from benchmarks.comparison.counting import GIVEN, KEPT, Counted, counted, table, tables
 from benchmarks.comparison.worlds import EVERY, World, drawn
+from reports.sections.verdicts import LEAD
 from tests.comparison.published import Models
 from tests.nightly import seed
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.proved_by("comparison")]
 VERDICTS, DECISIONS = "marts.rpt_trainium_vs_tpu", "intermediate.int_comparison_decisions"
 COVERED = [world for world in EVERY if world.is_covered]
+PAGE = Path(__file__).parents[2] / "docs" / "methodology" / "comparison.md"
 FOUND = next(world for world in EVERY if world.is_covered is None)
 
 
@@ -54,6 +56,14 @@ def test_where_some_workloads_differ_what_is_held_is_the_share_of_claims_and_rep
     assert f"| {world.name}: reports with a false claim | 0.0 | 2.0 | 3.6 | 0.8 | 500 |" in not_covered
     assert f"| {world.name} | 10.0 | 90.0 | 100.0 | 0.0 | 500 |" in found
     assert row.keeps_its_promise and not replace(row, of_claims=(0.0, 0.02, 0.05)).keeps_its_promise
+
+
+def test_the_report_states_how_soon_a_true_difference_is_found_as_the_page_has_it() -> None:
+    rows = [
+        line.split(" | ")[1:3] for line in PAGE.read_text().splitlines() if "five pairs a quarter at a true 0.8, spread" in line
+    ]
+    assert len(rows) == 2
+    assert all(f"{share} %" in LEAD for row in rows for share in row)
 
 
 def test_where_the_sides_were_bought_in_other_ways_the_sentence_has_the_ratio_at_list_prices(models: Models) -> None:

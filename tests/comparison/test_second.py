@@ -16,7 +16,7 @@ from tests.comparison.second.deciding import REASONS
 from tests.comparison.second.drawn import Drawn
 from tests.nightly import IS_NIGHTLY, seed
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.proved_by("comparison")]
 AT_LEAST = 10_000 if IS_NIGHTLY else 400
 MOST = 500  # publications, if some verdict is rarely drawn
 SHOWN = 10

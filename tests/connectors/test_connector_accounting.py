@@ -118,6 +118,37 @@ def test_an_export_of_another_kind_is_known_by_its_folders_where_its_files_are_t
     assert "1 object in data/ and metadata/ of an export of another kind; this looks like an aws_cur" in refusal.message
 
 
+@pytest.mark.parametrize(
+    ("kind", "name", "content", "named", "remedy"),
+    [
+        (
+            "aws_cur",
+            "focus.csv",
+            "BilledCost,ChargePeriodStart,x_ServiceCode\n",
+            "a FOCUS file of AWS, which is not read",
+            "CUR 2.0",
+        ),
+        ("aws_cur", "carbon.json", '{"Results": [{"EmissionsValues": {}}]}', "AWS Sustainability API", "CARBON_EMISSIONS export"),
+        ("aws_carbon", "costs.json", '{"ResultsByTime": []}', "an answer of AWS Cost Explorer, which is not read", "CUR 2.0"),
+        (
+            "aws_carbon",
+            "year.csv",
+            "usage_year,region,total_mbm_emissions\n",
+            "which names no account",
+            "CARBON_EMISSIONS export",
+        ),
+        ("aws_carbon", "bill.csv", "line_item_usage_start_date\n", "an aws_cur", "give it a source of its own kind"),
+    ],
+)
+def test_a_file_of_another_form_is_named_with_the_one_thing_that_works(
+    tmp_path: Path, kind: str, name: str, content: str, named: str, remedy: str
+) -> None:
+    (tmp_path / name).write_text(content)
+    [refusal], _ = seen(kind, tmp_path)
+    assert named in refusal.message and remedy in refusal.remedy
+    assert "metadata/" not in refusal.remedy, "how files of the source's own kind would lie is no help here"
+
+
 def test_a_manifest_has_no_say_in_what_its_files_look_like(tmp_path: Path) -> None:
     (tmp_path / "export-Manifest.json").write_text("{}")
     (tmp_path / "export-00001.csv").write_text("BilledCost,ChargePeriodStart,ServiceName\n1,2026-04-01,x\n")

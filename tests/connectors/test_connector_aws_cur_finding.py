@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from connectors.aws.cur import find_deliveries
+from connectors.aws.cur import LAYOUTS, find_deliveries
 from connectors.deliveries import Delivery, Refusal
+from connectors.layouts.accounting import look
 from connectors.stores import ObjectInfo, ObjectStore
 from tests.connectors.bills import DATA, EARLY, LATE, META, execution, overwrite
 from tests.connectors.kit import (
@@ -120,13 +121,41 @@ def test_a_folder_that_is_no_billing_period_is_refused(tmp_path: Path, folder_na
     assert only_refusal("aws_cur", tmp_path / "cur").reason == "bad_partition"
 
 
-def test_a_legacy_report_in_parquet_is_refused_by_name_because_its_tags_would_be_lost(tmp_path: Path) -> None:
-    key = "20260401-20260501/cur-00001.snappy.parquet"
-    write_parquet(tmp_path / "cur" / key, table(LINE))
-    write_manifest(tmp_path / "cur/20260401-20260501/cur-Manifest.json", [key])
-    refusal = only_refusal("aws_cur", tmp_path / "cur")
-    assert (refusal.reason, refusal.source_object) == ("unsupported_format", key)
-    assert "gzip CSV" in refusal.remedy
+ATHENA = "cur/year=2026/month=4/cur-00001.snappy.parquet"  # the month is not padded
+STATUS = "cost_and_usage_data_status/cost_and_usage_data_status.parquet"
+
+
+def test_a_legacy_report_in_parquet_is_the_delivery_of_its_manifest(tmp_path: Path) -> None:
+    folder = tmp_path / "cur"
+    write_parquet(folder / ATHENA, table(LINE))
+    write_parquet(folder / ATHENA.replace("00001", "00002"), table(LINE))
+    write_manifest(folder / "20260401-20260501/cur-Manifest.json", [], dataFiles=None, reportKeys=[f"billing/cur/{ATHENA}"])
+    delivery = only_delivery("aws_cur", folder)
+    assert (delivery.partition, [info.key for info in delivery.objects]) == ("2026-04", [ATHENA])
+    _, counts = look("aws_cur", find_deliveries, LAYOUTS, store_of(folder))
+    assert (counts.delivered, counts.bystanders) == (2, 1), "the second file is left over from a longer delivery"
+
+
+@pytest.mark.parametrize(("word", "is_delivered"), [("READY", True), ("UPDATING", False), ("WHAT", False)])
+def test_months_of_athena_without_a_manifest_are_whole_when_their_status_is_ready(
+    tmp_path: Path, word: str, is_delivered: bool
+) -> None:
+    folder = tmp_path / "cur"
+    for key in (ATHENA, ATHENA.replace("00001", "00002"), ATHENA.replace("month=4", "month=12")):
+        write_parquet(folder / key, table(LINE))
+    write_parquet(folder / STATUS, table({"status": word}))
+    results = found("aws_cur", folder)
+    assert [one.partition for one in results] == ["2026-04", "2026-12"]
+    assert all(isinstance(one, Delivery) == is_delivered for one in results)
+    if is_delivered:
+        assert isinstance(results[0], Delivery) and len(results[0].objects) == 2
+    else:
+        assert {one.reason for one in results if isinstance(one, Refusal)} == {"being_rewritten"}
+
+
+def test_months_of_athena_with_neither_manifest_nor_status_are_no_delivery(tmp_path: Path) -> None:
+    write_parquet(tmp_path / "cur" / ATHENA, table(LINE))
+    assert found("aws_cur", tmp_path / "cur") == []
 
 
 def test_other_json_below_the_export_is_left_alone(tmp_path: Path) -> None:

@@ -8,12 +8,14 @@ import zipfile
 from decimal import Decimal
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from connectors.aws.cur_columns import SCHEMA
 from connectors.aws.cur_legacy import legacy_plan, snake_case
 from connectors.errors import ExportSchemaError
-from tests.connectors.kit import converted, rows_of, write_csv, write_manifest
+from dagster_project.landing.deriving.typed_select import parts_select
+from tests.connectors.kit import LINE, converted, rows_of, table, write_csv, write_manifest, write_parquet
 from tests.shared import SHARED, SHARED_REASON
 
 BASE = {
@@ -90,6 +92,31 @@ def test_tags_stand_in_the_row_they_belong_to(tmp_path: Path) -> None:
     rows = [BASE | {f"resourceTags/user:t{n % 7}": f"v{n}", f"resourceTags/user:u{n % 3}": f"w{n}"} for n in range(200)]
     read = rows_of(converted("aws_cur", legacy(tmp_path / "cur", *rows), tmp_path / "landing"))
     assert [row["resource_tags"] for row in read] == [{f"user_t{n % 7}": f"v{n}", f"user_u{n % 3}": f"w{n}"} for n in range(200)]
+
+
+def test_a_legacy_report_in_parquet_has_its_tags_categories_and_products_in_maps(tmp_path: Path) -> None:
+    flat = {
+        **{name: value for name, value in LINE.items() if name not in ("product", "resource_tags")},
+        "product_product_name": "Amazon Elastic Compute Cloud",
+        "product_region": "us-east-1",
+        "product_physical_cores": "64",
+        "resource_tags_user_training_run_id": "run-a",
+        "cost_category_team": "research",
+    }
+    folder = tmp_path / "cur"
+    write_parquet(folder / "cur/year=2026/month=4/cur-00001.snappy.parquet", table(flat))
+    write_manifest(folder / "20260401-20260501/cur-Manifest.json", ["cur/year=2026/month=4/cur-00001.snappy.parquet"])
+    result = converted("aws_cur", folder, tmp_path / "landing")
+    assert (result.rows, result.unknown_columns) == (1, ())
+    [part] = result.parts
+    rows = parts_select(SCHEMA, [(str(part.path), dict.fromkeys(flat, "VARCHAR"))])
+    with duckdb.connect() as connection:
+        [read] = connection.execute(f"select product, resource_tags, cost_category from ({rows})").fetchall()
+    assert read == (
+        {"product_name": "Amazon Elastic Compute Cloud", "region": "us-east-1"},
+        {"user_training_run_id": "run-a"},
+        {"team": "research"},
+    )
 
 
 def test_a_missing_column_is_named_as_cur_2_names_it(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ POWER = {"xprof", "neuron_power", "gpu_monitoring", "power_meters", "prometheus"
         ("gcp/billing_columns.py", {"gcp_billing", "gcp_focus"}),
         ("telemetry/samples.py", {"neuron_monitor", "tpu_monitoring", *POWER}),
         ("power/readings.py", POWER),
-        ("inputs/small_tables.py", {"fx_rates", "user_inputs"}),
+        ("inputs/small_tables.py", {"fx_rates", "user_inputs", "provider_totals"}),
         ("errors.py", set(KINDS)),
         ("stores/s3.py", set()),
     ],

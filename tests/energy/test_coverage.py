@@ -14,7 +14,7 @@ import pytest
 from tests import nightly
 from tests.energy import coverage
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.proved_by("coverage")]
 FEW_SETS = 150
 
 

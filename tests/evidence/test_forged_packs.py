@@ -67,6 +67,7 @@ FORGED = [
 ]
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize("half", [0, 1])
 def test_sql_of_a_forger_in_a_pack_is_named_and_does_nothing(copied_pack: Path, tmp_path: Path, half: int) -> None:
     """Each of another figure of one pack, which is verified once: that takes seconds."""
@@ -81,6 +82,7 @@ def test_sql_of_a_forger_in_a_pack_is_named_and_does_nothing(copied_pack: Path, 
     assert not outside.exists()
 
 
+@pytest.mark.in_turn
 def test_sql_of_a_forger_that_never_ends_is_ended_and_cannot_be_compared(
     copied_pack: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -92,6 +94,7 @@ def test_sql_of_a_forger_that_never_ends_is_ended_and_cannot_be_compared(
     assert found.exit_code == 3 and any(text.startswith(figure) and words in text for text in found.remarks), found
 
 
+@pytest.mark.in_turn
 def test_a_report_table_is_not_judged_by_itself(copied_pack: Path) -> None:
     forged = {
         "rpt_coverage": ("select * from marts.rpt_coverage", "its SQL reads the table that it is to give"),
@@ -109,6 +112,7 @@ def test_a_report_table_is_not_judged_by_itself(copied_pack: Path) -> None:
         assert any(text.startswith(f"model {model}: ") and answer in text for text in differences), (model, differences)
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize(
     "sql",
     ["copy (select 3 as value) to '{outside}'", "select 3 as value from read_text('/etc/passwd')", "select 3 as value", ENDLESS],

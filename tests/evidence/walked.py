@@ -13,10 +13,11 @@ import duckdb
 
 from dagster_project.base.failures import TrainledgerError
 from dagster_project.base.sql import literal, quoted
+from dagster_project.evidence.tracing.command import read_of_parts
 from dagster_project.evidence.tracing.endings import ENDINGS
 from dagster_project.evidence.tracing.landed import Landed
 from dagster_project.evidence.tracing.rules import Rule, Traced, traced
-from dagster_project.evidence.tracing.walk import ATTRIBUTIONS, MONEY, WEIGHT, Walk, columns_of, relation, show_attributed
+from dagster_project.evidence.tracing.walk import ATTRIBUTIONS, MONEY, PARTS, WEIGHT, Walk, columns_of, relation, show_parts
 from dagster_project.settings import load_settings
 from dagster_project.warehouse.home import Home
 from tests import nightly
@@ -27,7 +28,8 @@ DIVIDED = {
     "energy": "energy",
 }  # endings that give each number to the last digit, and the kind of their rows
 WITHOUT_ROWS = {"constant", "issued"}
-DRAWN = 200 if nightly.IS_NIGHTLY else 25  # numbers that are walked all the way down
+FIRST_STEPS = 100  # numbers of which a commit asks the first step; nightly asks that of all
+DRAWN, ALL = 5, 200  # numbers that are walked all the way down
 
 
 @contextmanager
@@ -44,10 +46,9 @@ def opened(home: Path, config: Path) -> Iterator[tuple[Home, duckdb.DuckDBPyConn
                 if schema != "pages" or table in traced():
                     place = f"{schema}.{quoted(table)}"
                     connection.execute(f"create table published.{place} as from asked.{place}")
-        files = literal(f"{site}/parquet/{ATTRIBUTIONS}/*.parquet")
-        connection.execute(f"create temp view attributions as from read_parquet({files}, hive_partitioning = false)")
-        show_attributed(connection, "attributions")
-        yield Home.of(load_settings(config)), connection
+        of_home = Home.of(load_settings(config))
+        show_parts(connection, {name: read_of_parts(connection, of_home, name, site / "parquet") for name in PARTS})
+        yield of_home, connection
 
 
 class OneStep(Walk):
@@ -59,14 +60,14 @@ class OneStep(Walk):
 
 
 def faults(home: Path, config: Path, seed: int = 1) -> list[str]:
-    """What does not hold: of the first step of every number of every row, of drawn walks down, of endings in landed rows."""
+    """What does not hold: of the first step of numbers of every row, of drawn walks down, of endings in landed rows."""
     found: list[str] = []
     with opened(home, config) as (of_home, connection):
         landed, columns = Landed(connection, of_home), columns_of(connection)
         numbers = [(table, column) for table in traced().values() if table.name in columns for column in table.numbers]
-        for table, column in numbers:
+        for table, column in nightly.drawn(FIRST_STEPS, numbers):
             found += _faults_of(connection, columns, table, column, OneStep)
-        for table, column in random.Random(seed).sample(numbers, DRAWN):
+        for table, column in random.Random(seed).sample(numbers, ALL if nightly.IS_NIGHTLY else DRAWN):
             found += _faults_of(connection, columns, table, column, Walk)
         # and where a walk ends, all rows of a table end: so by each step every number of every row does
         seen = set[tuple[str, str]]()

@@ -16,8 +16,7 @@ from dagster_project.publishing.month_files import write_files
 from dagster_project.publishing.parts import LINK, Parts
 from dagster_project.publishing.tables import PublishedTable
 
-PART = "source_name, usage_month, charge_group_id, training_run_id, reason, cost_component, billing_currency"
-KEY = f"{PART}, commitment_id, commitment_part"
+KEY = "source_name, usage_month, charge_group_id, training_run_id, reason, cost_component, billing_currency"
 TABLE = PublishedTable("fct_charge_attributions", "marts", tuple(KEY.split(", ")), "", {}, is_parquet_only=True)
 
 
@@ -27,6 +26,8 @@ def published(demo_home: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     with duckdb.connect(str(folder / "trainledger.duckdb"), read_only=True) as connection:
         files = folder / "parquet" / TABLE.name / "*.parquet"
         connection.execute(f"create temp view parts as from read_parquet('{files}', hive_partitioning = false)")
+        files = folder / "parquet" / "fct_commitment_attributions" / "*.parquet"
+        connection.execute(f"create temp view committed as from read_parquet('{files}', hive_partitioning = false)")
         yield connection
 
 
@@ -49,7 +50,7 @@ def test_a_group_has_one_row_for_a_run_or_a_reason_and_shares_that_are_whole(pub
     group = "source_name, usage_month, charge_group_id, share_denominator"
     found = published.execute(
         f"select sum(cast(share_numerator as hugeint)) = cast(share_denominator as hugeint), count(*)"
-        f" from (select distinct {PART}, share_denominator, share_numerator from parts) group by {group}"
+        f" from (select {group}, share_numerator from parts) group by {group}"
     ).fetchall()
     assert {whole for whole, _ in found} == {True} and max(count for _, count in found) > 1
 
@@ -62,7 +63,7 @@ def test_parts_of_commitments_are_what_was_paid_ahead(published: duckdb.DuckDBPy
     flows = ", ".join(f"sum({name}_cost)" for name in costs)
     commitment = "commitment_id, usage_month, billing_currency"
     found = published.execute(
-        f"select {commitment}, {sums} from parts where commitment_kind <> '' group by all order by all"
+        f"select {commitment}, {sums} from committed group by all order by all"
     ).fetchall()
     stated = published.execute(f"select {commitment}, {flows} from marts.fct_prepaid group by all order by all").fetchall()
     assert len(found) > 5 and [[value or 0 for value in row] for row in found] == [
@@ -96,7 +97,7 @@ def test_parts_that_do_not_add_up_to_a_cell_are_not_published(tmp_path: Path) ->
             f"create table build.marts.fct_charge_attributions as select source_name, usage_month, {CELL} || '|o|1'"
             " as charge_group_id,"
             f" 'r' as training_run_id, cast(null as varchar) as reason, {which}, 'tag' as attribution_rule, {costs}"
-            ", '' as commitment_id, '' as commitment_part from marts.fct_run_cell_costs"
+            " from marts.fct_run_cell_costs"
         )
         digests = [TableDigest("fct_run_cell_costs", 1, "", {"2026-04": (1, "")}), TableDigest("fct_residual_costs", 0, "", {})]
         parts = Parts(tmp_path / "new", tmp_path / "published" / LINK, None)

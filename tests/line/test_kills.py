@@ -2,7 +2,7 @@
 
 Half of the kills take the whole process group, half only the refresh itself, so that what it started must notice. Some
 refreshes that follow a kill are killed too before one may end. Between a kill and the next refresh a reader finds whole tables
-of the publication before or of the one after, or no publication yet. Each commit draws eight of the instants.
+of the publication before or of the one after, or no publication yet. Each commit draws four of the instants.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ LINGER = 15.0  # how long what the refresh started may outlive it
 CSV_PAYER = "000011114444"
 INSTANTS = draw()
 TURNS = killed_in_turn(INSTANTS)
-AT_EVERY_COMMIT = 8  # of the 25; `make nightly PART=kills` has all
+AT_EVERY_COMMIT = 4  # of the 25; `make nightly PART=kills` has all
 
 
 @dataclass(frozen=True)

@@ -121,13 +121,13 @@ def test_a_month_whose_manifest_is_missing_is_not_published_once_newer_objects_c
 def test_a_console_report_of_carbon_is_recognised(told: Told) -> None:
     _, value, _, remedy = told.finding("aws_carbon")
     assert "this looks like a carbon report of the AWS console" in value
-    assert "give it a source of its own kind" in remedy
+    assert "CARBON_EMISSIONS export" in remedy and "data/" not in remedy
 
 
 def test_google_files_of_other_formats_are_reported_without_a_word_of_manifests(told: Told) -> None:
     _, value, _, remedy = told.finding("gcp_billing")
-    assert value == "2 files that are no Parquet: 1 .avro, 1 .csv (2026-04-01, 2026-04-02)"
-    assert "Parquet" in remedy and "_PARTITIONTIME=" in remedy
+    assert value == "2 files of neither Parquet nor JSON lines: 1 .avro, 1 .csv (2026-04-01, 2026-04-02)"
+    assert "Parquet or JSON lines" in remedy and "_PARTITIONTIME=" in remedy
     assert "manifest" not in (value + remedy).lower()
 
 

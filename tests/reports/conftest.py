@@ -29,11 +29,12 @@ def _templates() -> Iterator[None]:
 
 @pytest.fixture(scope="module", autouse=True)
 def _paper() -> Iterator[None]:
-    """No PDF and no workbook but where a file asks for them: they are most of what a report costs."""
+    """No PDF, no workbook and no digest of them but where a file asks for them: they are most of what a report costs."""
+    documents = ("report.html", "report.pdf", "board.pdf", "report.xlsx")
     with (
         mock.patch("reports.page.pdf.document", return_value=b"%PDF-"),
         mock.patch("reports.page.workbook.document", return_value=b"PK"),
-        mock.patch("reports.page.cells.texts", return_value=[]),
+        mock.patch("reports.quarterly.Arranged.texts", return_value=dict.fromkeys(documents, ())),
     ):
         yield
 

@@ -185,7 +185,10 @@ def add_emission_rows(file: File, run: Run, month: date, published: bool) -> Non
     values = masses if published else dict.fromkeys(MASS_FACTORS)
     if published:
         cell = _cell(run.payer, month, "carbon")
-        file.add("marts.fct_run_cell_emissions", training_run_id=run.id, **cell, provider_model_version=version, **masses)
+        whole = {"weight_numerator": "1", "weight_denominator": "1"}  # no two runs share a cell here
+        file.add(
+            "marts.fct_run_cell_emissions", training_run_id=run.id, **cell, provider_model_version=version, **masses, **whole
+        )
     file.add(
         "marts.fct_training_run_emissions",
         training_run_id=run.id,

@@ -201,7 +201,9 @@ create table marts.fct_run_cell_emissions (
     provider_scope_2_market_based_kgco2e decimal(38, 9),
     provider_scope_3_location_based_kgco2e decimal(38, 9),
     provider_scope_3_market_based_kgco2e decimal(38, 9),
-    provider_scope_3_unsplit_kgco2e decimal(38, 9)
+    provider_scope_3_unsplit_kgco2e decimal(38, 9),
+    weight_numerator varchar not null,
+    weight_denominator varchar not null
 );
 
 create table marts.fct_residual_emissions (

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import pytest
 from pypdf import PdfReader
 
-from reports.quarterly import QuarterlyReport, render
-from tests.reports.kit import record_of, tables_of, values_of
+from reports.quarterly import QuarterlyReport
+from tests.reports.kit import record_of, rendered, tables_of, values_of
 from tests.reports.published_fixture import HOSTILE, PAIRED, TWO_RUNS, write_published
 from tests.reports.published_rows import MONTHS, PAYERS, Run
 
@@ -30,7 +30,7 @@ def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     path = write_published(folder / "p.duckdb", ORGANISATIONS[request.param], payers=PAYERS[:2])
     name = "Example AG" if request.param != "hostile" else f"Example {'of a very long name ' * 8}\u202e#set page()"
     note = "As of 1 July 2026." if request.param != "hostile" else "A long note. " * 60
-    return render(path, "2026Q2", folder, organisation=name, status_note=note)
+    return rendered(path, "2026Q2", folder, organisation=name, note=note)
 
 
 def flat(text: str) -> str:

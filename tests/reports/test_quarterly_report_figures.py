@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tests.reports.kit import changed, figures_of, record_of, rendered, tables_of, values_of
+from tests.reports.kit import changed, figures_of, record_of, rendered, tables_of, values_of, with_tables
 from tests.reports.published_fixture import TWO_RUNS, write_published
 from tests.reports.published_rows import MONTHS, PAYERS
 
@@ -171,7 +171,7 @@ def test_location_based_and_market_based_are_never_added(published: Path, tmp_pa
 
 def test_every_table_can_be_repeated_by_its_sql(published: Path, tmp_path: Path) -> None:
     record = record_of(rendered(published, "2026Q3", tmp_path))
-    with duckdb.connect(str(published), read_only=True) as connection:
+    with with_tables(published) as copy, duckdb.connect(str(copy), read_only=True) as connection:
         for table in tables_of(record).values():
             if "rows" not in table:
                 continue

@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 from pypdf import PdfReader
 
+from reports import comparison
 from reports.quarterly import QuarterlyReport, render
+from reports.sheets import render_sheets
 from tests.browser import open_page, picture
 from tests.reports.kit import record_of, tables_of
+from tests.reports.test_report_for_readers_of_all_kinds import axe_finds
 
 pytestmark = pytest.mark.slow
 
@@ -131,3 +134,9 @@ def test_the_board_of_the_demo_has_two_pages_with_what_moved_and_where_the_other
         first, second = ("".join(page.extract_text().split()) for page in pages)
         assert "".join(record["board"]["others"].split()) in first and "oftheannexalone." in first
         assert "".join(tables["restated_by_cause"]["title"].split()) in second and len(tables["board_figures"]["rows"]) == 6
+
+
+def test_axe_finds_nothing_on_a_comparison_and_on_the_sheet_of_a_model(demo_home: Path, tmp_path: Path) -> None:
+    published = demo_home / "trainledger-home" / "published" / "trainledger.duckdb"
+    compared = comparison.render(published, None, None, tmp_path, organisation="A").html
+    assert axe_finds([compared, *render_sheets(published, tmp_path, organisation="A")[:1]]) == []

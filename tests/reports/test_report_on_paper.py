@@ -30,7 +30,7 @@ from reports.page.names import shown
 from reports.page.pdf import document as pdf_of
 from reports.page.words import SCOPE_SENTENCE
 from reports.page.workbook import document as workbook_of
-from reports.quarterly import QuarterlyReport, render
+from reports.quarterly import QuarterlyReport
 from tests.reports.kit import record_of, rendered, tables_of
 from tests.reports.published_fixture import HOSTILE, TWO_RUNS, USUAL, write_published
 from tests.reports.published_rows import MONTHS, PAYERS, Run
@@ -72,7 +72,7 @@ def _paper() -> Iterator[None]:
 def report(tmp_path_factory: pytest.TempPathFactory) -> QuarterlyReport:
     folder = tmp_path_factory.mktemp("paper")
     path = write_published(folder / "p.duckdb", (*NAMED, *HOSTILE, *TWO_RUNS), payers=PAYERS[:1])
-    return render(path, "2026Q3", folder, organisation="Пример AG \u202e#set page() 🚀")
+    return rendered(path, "2026Q3", folder, organisation="Пример AG \u202e#set page() 🚀")
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,7 @@ def test_every_text_of_the_pdf_is_read_back_in_any_script(report: QuarterlyRepor
     """What `verify` reads of a PDF by its tags is what the page has, and its digest that of report.json."""
     read = evidence.read(report.pdf.read_bytes())
     texts = printed.texts(read.blocks)
-    assert texts == printed.of_paper(tree.read(report.html.read_text()), fonts.printable) and len(texts) > 1000
+    assert texts == printed.of_paper([tree.read(report.html.read_text())], fonts.printable) and len(texts) > 1000
     assert read.strange == [] and printed.digest(texts) == json.loads(report.json.read_bytes())["printed"]["report.pdf"]
     assert printed.comparable("e\u0301 12") == printed.comparable("\u00e9 12") != printed.comparable("\u00e9 13")
 

@@ -11,8 +11,9 @@ import pytest
 
 from reports.page.html import SCRIPT
 from reports.page.words import SCOPE_SENTENCE
-from reports.quarterly import QuarterlyReport, render
+from reports.quarterly import QuarterlyReport
 from tests.browser import open_page
+from tests.reports.kit import rendered
 from tests.reports.published_fixture import write_published
 
 VOID = {"meta", "rect", "line", "br", "col", "link", "input"}
@@ -48,12 +49,12 @@ class Page(HTMLParser):
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> QuarterlyReport:
     folder = tmp_path_factory.mktemp("report")
-    return render(
+    return rendered(
         write_published(folder / "p.duckdb"),
         "2026Q3",
         folder,
         organisation='Ex<script>alert(1)</script> & "Söhne"',
-        status_note="As of <i>yesterday</i>.",
+        note="As of <i>yesterday</i>.",
     )
 
 

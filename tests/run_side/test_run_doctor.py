@@ -102,6 +102,8 @@ def test_samples_meet_runs_by_the_machine_that_was_held_as_the_ledger_has_it(che
 
 def test_hours_resources_types_and_carbon_are_reported(checks: list) -> None:
     assert answer(checks, "granularity")["facts"]["granularity"] == "hourly"
+    total = answer(checks, "independent_total")
+    assert total["outcome"] == "ok" and total["facts"]["payers_without_total"] and "provider_totals" in total["message"]
     assert answer(checks, "resource_ids")["facts"]["share"] == 1
     assert answer(checks, "accelerator_types")["facts"]["known"] == ["trn1.32xlarge"]
     missing = answer(checks, "carbon")["facts"]

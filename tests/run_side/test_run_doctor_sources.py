@@ -35,7 +35,7 @@ def test_a_focus_file_in_the_folders_of_a_bill_is_recognised(tmp_path: Path) -> 
     code, found = doctor(exports.config())
     refused = answer(found, "refusal")
     assert code == 3 and "this looks like a FOCUS file" in refused["message"]
-    assert refused["remedy"].startswith("If it is one, give it a source of its own kind.")
+    assert refused["remedy"].startswith("AWS bills are read as CUR 2.0 or as a legacy report") and "Add " not in refused["remedy"]
 
 
 def test_a_carbon_export_in_the_place_of_a_google_bill_is_recognised(tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_errors_of_google_never_mention_manifests(tmp_path: Path) -> None:
     assert code == 3
     stated = [check["message"] + check["remedy"] for check in found if check["is_source"]]
     assert len(stated) == 4 and not [shown for shown in stated if "manifest" in shown.lower()]
-    assert "1 file that is no Parquet" in answer(found, "refusal", "gcp_billing-csv")["message"]
+    assert "1 file of neither Parquet nor JSON lines" in answer(found, "refusal", "gcp_billing-csv")["message"]
     assert "nothing in this folder but 1 that is no data" in answer(found, "source", "gcp_billing-empty")["message"]
 
 

@@ -29,6 +29,7 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return config
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize("number", WORDS, ids=lambda number: number.name)
 @pytest.mark.parametrize("after", [0.12, 0.3, 0.6, 1.0, 1.6, 2.4])
 def test_a_signal_ends_the_command_with_one_line(config: Path, number: signal.Signals, after: float) -> None:

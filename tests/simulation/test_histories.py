@@ -12,7 +12,7 @@ from tests.simulation.events import AT_ONE_SOURCE, FIRST, NEWS, TROUBLES, all_is
 from tests.simulation.history import History
 from tests.simulation.shallow import small_home
 
-HISTORIES, STEPS, AT_EVERY_COMMIT = 1000, 3, 40
+HISTORIES, STEPS, AT_EVERY_COMMIT = 1000, 3, 20
 AGAIN = "NIGHTLY=1 .venv/bin/pytest -n 0 'tests/simulation/test_histories.py' -k '[{seed}]'"
 
 

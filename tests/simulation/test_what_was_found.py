@@ -61,7 +61,7 @@ def test_what_a_killed_issue_was_writing_goes_with_the_next_one(tmp_path: Path) 
     assert [path for path in dead if path.exists()] == []
     (tmp_path / "reports").mkdir()
     (tmp_path / "reports" / dead[0].name).touch()
-    record(tmp_path, [Restated("2026Q2-1", "a figure", "bill", "1", "2", "1")])
+    record(tmp_path, [Restated("2026Q2-1", "a figure", "bill", "1", "2", "1")], {"2026Q2-1": {"a figure"}})
     assert not (tmp_path / "reports" / dead[0].name).exists()
 
 

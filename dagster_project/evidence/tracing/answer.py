@@ -13,7 +13,7 @@ from dagster_project.evidence.tracing import origins
 from dagster_project.evidence.tracing.walk import Walk, condition_of_key, relation
 from reports.page.numbers import plain
 from reports.pages import chosen_by
-from reports.quarter import Quarter
+from reports.quarter import Quarter, is_year
 from reports.tracing.figures import Figure, FigureError
 
 AGAIN = "Was it published again? Then render the report again."
@@ -62,6 +62,8 @@ def _chosen(connection: duckdb.DuckDBPyConnection, figure: Figure) -> list[str]:
         return []
     printed = connection.execute("select printed from published.ops.report_pages where model = ?", [figure.model]).fetchone()
     entry = json.loads(printed[0]).get(figure.table, {}) if printed else {}
+    if is_year(figure.quarter):
+        return chosen_by(entry, {"fiscal_year": figure.quarter, "reports": f"{figure.quarter}-"})
     return chosen_by(entry, Quarter.parse(figure.quarter).arguments)
 
 

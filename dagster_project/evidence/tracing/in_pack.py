@@ -23,7 +23,7 @@ from dagster_project.evidence.tracing import origins, published
 from dagster_project.evidence.tracing.answer import answer_of, walked
 from dagster_project.evidence.tracing.published import GROUP, Rows
 from dagster_project.evidence.tracing.rules import traced
-from dagster_project.evidence.tracing.walk import ATTRIBUTIONS, WEIGHT, Walk, columns_of, show_attributed
+from dagster_project.evidence.tracing.walk import PARTS, WEIGHT, Walk, columns_of, show_parts
 from reports.door import SECONDS_OF_ALL, DoorError, lock, require_select, settings, time_limit
 from reports.publication import copied_tables
 from reports.tracing.figures import QUARTER, in_report, read_report
@@ -51,7 +51,7 @@ def readable_tables(pack: Path) -> Iterator[Path]:
             for model, statement in pages:
                 with suppress(DoorError, duckdb.Error):
                     if model in traced() and traced()[model].schema == "pages":
-                        require_select(connection, statement)
+                        require_select(statement)
                         connection.execute(f"create view pages.{quoted(model)} as {statement}")
         yield file
 
@@ -68,7 +68,7 @@ def trace_in_pack(path: Path, text: str, out: Path | None = None) -> dict[str, A
         with readable_tables(folder) as file, duckdb.connect(config=settings(file.with_name("spill"))) as connection:
             connection.execute(f"set TimeZone = 'UTC'; attach {literal(str(file))} as published (read_only)")
             lock(connection)
-            show_attributed(connection, f"published.marts.{ATTRIBUTIONS}")
+            show_parts(connection, {name: f"published.marts.{name}" for name in PARTS})
             found = Packed(connection)
 
             def end(ending: str, table: str, column: str, rows: str) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from dagster_project.base.sql import quoted
 from dagster_project.evidence.tracing.rules import OWN, Rule, Term, Traced, traced
-from dagster_project.evidence.tracing.walk import ATTRIBUTIONS, Walk, relation
+from dagster_project.evidence.tracing.walk import PARTS, Walk, relation
 from dagster_project.publishing.digest import plain_text
 from reports.page.numbers import plain
 from reports.tracing.figures import IN_SQL, VALUE, figure_id, headline_id, row_key, tables_of
@@ -32,7 +32,7 @@ class Influence:
 
     def begin(self, name: str, rows: str) -> None:
         """Rows of a table, with every number of theirs that is not 0. Of attributions no others are read."""
-        if name == ATTRIBUTIONS:
+        if name in PARTS:
             copied = f"select *, row_number() over () as row_ from ({rows})"
             self.walk.connection.execute(f"create or replace temp table copy_{name} as {copied}")
             self._copies[name] = f"copy_{name}"

@@ -15,7 +15,7 @@ from dagster_project.evidence.tracing.answer import SHOWN
 from dagster_project.evidence.tracing.command import Trace
 from dagster_project.evidence.tracing.influence import Influence
 from dagster_project.evidence.tracing.landed import Landed, facts_of
-from dagster_project.evidence.tracing.walk import ATTRIBUTIONS
+from dagster_project.evidence.tracing.walk import ATTRIBUTIONS, COMMITTED
 from dagster_project.landing.records import Generation
 from dagster_project.publishing.digest import plain_text
 from dagster_project.warehouse.building import Listener, no_listener
@@ -136,7 +136,8 @@ def _bill(landed: Landed, groups: list[str], content_hash: str) -> tuple[Parts, 
         from own_groups order by all""")
     landed.connection.execute("create or replace temp table groups as select *, billed_cost as amount_ from own_groups")
     landed.add_bill_rows("bill", "billed_cost")  # the group's rows are counted and added up
-    return parts, {ATTRIBUTIONS: "from own_groups"} if parts else {}
+    committed = "from committed semi join own_groups using (source_name, usage_month, charge_group_id, delivery_content_hash)"
+    return parts, {ATTRIBUTIONS: "from own_groups", COMMITTED: committed} if parts else {}
 
 
 def _carbon(landed: Landed, generation: Generation, name: str, row: int) -> tuple[Parts, Starts]:

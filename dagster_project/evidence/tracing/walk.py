@@ -18,7 +18,8 @@ from dagster_project.base.failures import GateError
 from dagster_project.base.sql import CELL, literal, quoted
 from dagster_project.evidence.tracing.rules import OWN, Rule, Term, Traced, traced
 
-ATTRIBUTIONS = "fct_charge_attributions"
+ATTRIBUTIONS, COMMITTED = "fct_charge_attributions", "fct_commitment_attributions"
+PARTS = {ATTRIBUTIONS: "attributed", COMMITTED: "committed"}  # published as Parquet alone: the view in which each is shown
 WEIGHT = "carbon_weight"  # of attributions: with what a part weighs in the division of its carbon cell
 QUARTER = "year({0}) || 'Q' || quarter({0})"
 FISCAL_YEAR = """cast(year({0} + to_months(cast(
@@ -242,22 +243,23 @@ class Walk:
 
 def relation(name: str) -> str:
     """Where rows of a table or page are read."""
-    if name == ATTRIBUTIONS:
-        return "attributed"
+    if name in PARTS:
+        return PARTS[name]
     return f"published.{_table_of(name).schema}.{quoted(name)}"
 
 
-def show_attributed(connection: duckdb.DuckDBPyConnection, attributions: str) -> None:
-    """View `attributed`: groups of the bill, each with its cell, which their name has in twelve characters."""
+def show_parts(connection: duckdb.DuckDBPyConnection, of: Mapping[str, str]) -> None:
+    """Views `attributed` and `committed` of these relations: parts of groups of the bill, each with the cell that their name has."""
     cells = "source_name, provider_name, payer_account_id, sub_account_id, service_code, region_id, usage_month"
     both = " union ".join(f"select {cells} from published.marts.{name}" for name in ("fct_run_cell_costs", "fct_residual_costs"))
     connection.execute(f"create or replace temp table cells_of_costs as select *, {CELL} as cell_ from ({both})")
-    connection.execute(f"""create or replace temp view attributed as
-        select parts.*, cells.* exclude (source_name, usage_month, cell_)
-        from {attributions} as parts
-        left join cells_of_costs as cells
-            on parts.source_name = cells.source_name and parts.usage_month = cells.usage_month
-            and substr(parts.charge_group_id, 1, 12) = cells.cell_""")
+    for name, view in PARTS.items():
+        connection.execute(f"""create or replace temp view {view} as
+            select parts.*, cells.* exclude (source_name, usage_month, cell_)
+            from {of[name]} as parts
+            left join cells_of_costs as cells
+                on parts.source_name = cells.source_name and parts.usage_month = cells.usage_month
+                and substr(parts.charge_group_id, 1, 12) = cells.cell_""")
 
 
 def _whole(column: str) -> str:
@@ -345,8 +347,8 @@ def columns_of(connection: duckdb.DuckDBPyConnection) -> dict[str, set[str]]:
         " where database_name = 'published' and schema_name in ('marts', 'ops', 'pages')"
     ).fetchall():
         found.setdefault(name, set()).add(column)
-    shown = connection.execute("select column_name from duckdb_columns() where table_name = 'attributed'").fetchall()
-    return found | {ATTRIBUTIONS: {name for (name,) in shown}}
+    shown = "select column_name from duckdb_columns() where table_name = ?"
+    return found | {name: {column for (column,) in connection.execute(shown, [view]).fetchall()} for name, view in PARTS.items()}
 
 
 def condition_of_key(values: Mapping[str, str | None]) -> str:

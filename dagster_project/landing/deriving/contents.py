@@ -76,6 +76,7 @@ class Controls(msgspec.Struct, frozen=True, kw_only=True):
     sample_runs: list[str] = []  # run ids in keys and labels, as recorded
     sample_hosts: list[str] = []
     rate_months: dict[str, str] = {}  # usage month -> digest of the exchange rates that may convert it
+    total_months: dict[str, str] = {}  # month -> digest of what a provider states that it costs
     figures: list[Figures] = []
     figure_runs: list[str] = []  # runs that they name, as written
 

@@ -250,6 +250,11 @@ BY_KIND = {
         {"rates": f"SELECT delivery, month, {DIGEST} FROM {GROUPS} WHERE month IS NOT NULL GROUP BY 1, 2 ORDER BY 2"},
         lambda _, rates: Controls(rate_months=dict(rates)),
     ),
+    "provider_totals": Asked(
+        {"month": "strftime(usage_month, '%Y-%m')"},
+        {"totals": f"SELECT delivery, month, {DIGEST} FROM {GROUPS} GROUP BY 1, 2 ORDER BY 2"},
+        lambda _, totals: Controls(total_months=dict(totals)),
+    ),
     "user_inputs": Asked(
         {
             "first_month": "coalesce(strftime(valid_from, '%Y-%m'), '')",

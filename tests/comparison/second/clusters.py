@@ -60,6 +60,16 @@ def form(pairs: Iterable[Pair], end: dt.date, waiting: Collection[dt.date], *, i
     return [one for one in every(pairs, end, is_primary=is_primary) if not one.halves() & {*waiting}]
 
 
+def unreached(pairs: Iterable[Pair], end: dt.date, waiting: Collection[dt.date]) -> set[str]:
+    """The sides that have reached nothing in some cluster yet; of one that waits what was before it counts."""
+    found = set[str]()
+    for one in every(pairs, end, is_primary=True):
+        held = min(one.halves() & {*waiting}, default=dt.date.max)
+        before = [pair for pair in one.pairs if half_quarter(pair["settled_at"]) < held]
+        found |= {side for side in ("trainium", "tpu") if before and not sum(pair[f"{side}_reached"] for pair in before)}
+    return found
+
+
 def every(pairs: Iterable[Pair], end: dt.date, *, is_primary: bool) -> list[Cluster]:
     """The same with those that wait."""
     found: dict[dt.date, Cluster] = {}
@@ -85,8 +95,9 @@ def lacking(
 
 
 def waiting(pairs: Iterable[Pair]) -> set[dt.date]:
-    """The half quarters in which a launch of a registered pair goes on; of one workload."""
-    running = (pair for pair in pairs if pair["is_registered"] and (pair["trainium_is_running"] or pair["tpu_is_running"]))
+    """The half quarters in which a launch of a registered pair that keeps its promise goes on; of one workload."""
+    kept = (pair for pair in pairs if pair["is_registered"] and pair["promise"] in ("to_target", "fixed_work"))
+    running = (pair for pair in kept if pair["trainium_is_running"] or pair["tpu_is_running"])
     return {half_quarter(pair["settled_at"]) for pair in running}
 
 

@@ -93,7 +93,7 @@ class Row:
     def log_star(self) -> float:
         """ln e* for e-BH."""
         look, skewed_primary = self.look, self.look.is_skewed and self.look.is_primary
-        is_for_unreached = look.unreached in (SIDES[look.direction], "both")
+        is_for_unreached = SIDES[look.direction] in look.unreached
         if (skewed_primary and not look.is_carried_by_totals) or self.is_assumed or is_for_unreached:
             return -inf
         return round(look.log_e - look.factor, 9)
@@ -151,7 +151,8 @@ def _row(key: Key, end: dt.date, known: list[Pair], waiting: Collection[dt.date]
         moved = shifts(look.pairs, terms, world.normals) if terms and look.n >= FEWEST else None
         every = formed.every(deciding, end, is_primary=is_primary)
         lacking = formed.lacking(missing, every, waiting, is_primary=is_primary)
-        series[basis] = replace(look, lacking=tuple(lacking), shifts=moved)
+        without = formed.unreached(deciding, end, waiting) if is_primary else ()
+        series[basis] = replace(look, unreached=without, lacking=tuple(lacking), shifts=moved)
         recent[basis] = looks.at(clusters, is_primary=is_primary, since=dt.date(end.year - 1, end.month, 1), shifts=moved)
     basis = _better(series)
     look, other = series[basis], next((one for name, one in series.items() if name != basis), None)

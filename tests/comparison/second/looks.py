@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import exp, inf, log
@@ -19,11 +19,11 @@ Variant = tuple[Values, float]  # a sequence and what moves it
 
 @dataclass(frozen=True)
 class Look:
-    """The clusters of a series that have a value and are closed, the last one if it has none, and the pairs that lack a side."""
+    """The clusters of a series that have a value and are closed, and the pairs that lack a side."""
 
     clusters: tuple[Cluster, ...]
     is_primary: bool
-    unreached: str | None = None  # the side that reached nothing in the last cluster
+    unreached: Collection[str] = ()  # the sides that reached nothing in a cluster that waits for it
     lacking: tuple[Pair, ...] = ()
     shifts: Shifts | None = None
 
@@ -149,6 +149,5 @@ def ratio(logarithm: float | None) -> float | None:
 def at(clusters: Sequence[Cluster], *, is_primary: bool, since: dt.date = dt.date.min, **more) -> Look:  # type: ignore[no-untyped-def]
     """The look over all clusters of a series that are closed, or those closed after a day."""
     values = [formed.log_value(one, is_primary=is_primary) for one in clusters]
-    without = clusters[-1].totals().unreached if clusters and values[-1] is None else None
     with_value = (one for one, value in zip(clusters, values, strict=True) if value is not None and one.closed_on > since)
-    return Look(tuple(with_value), is_primary, without, **more)
+    return Look(tuple(with_value), is_primary, **more)

@@ -94,6 +94,7 @@ def test_every_document_is_read_and_has_what_report_json_has(documents_of: Path)
     assert found.counts["documents"] == tables + 4 and found.counts["texts"] > 10_000
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize("number", range(len(FORGERIES)), ids=[forge.__name__ for forge, _ in FORGERIES])
 def test_a_forged_document_is_found_and_so_are_two(documents_of: Path, number: int) -> None:
     forge, name = FORGERIES[number]
@@ -105,6 +106,7 @@ def test_a_forged_document_is_found_and_so_are_two(documents_of: Path, number: i
         assert {name, other_name} <= places(compared(documents_of))
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize("version", [__version__, "0.8.0"])
 def test_zeros_for_the_hash_of_the_code_and_another_version_switch_nothing_off(documents_of: Path, version: str) -> None:
     named_otherwise(documents_of, version)
@@ -113,6 +115,7 @@ def test_zeros_for_the_hash_of_the_code_and_another_version_switch_nothing_off(d
     assert {PDF, XLSX, HTML} <= places(compared(documents_of))
 
 
+@pytest.mark.in_turn
 def test_words_that_this_version_does_not_write_differ_or_name_the_version_to_install(documents_of: Path) -> None:
     """An upgrade may have other words. Documents are compared with what report.json states that they print, by either."""
     report = documents_of / "report" / "report.json"
@@ -129,6 +132,7 @@ def test_words_that_this_version_does_not_write_differ_or_name_the_version_to_in
     assert {PDF, XLSX, HTML} <= places(compared(documents_of))
 
 
+@pytest.mark.in_turn
 def test_a_pack_is_as_good_after_an_upgrade_that_prints_the_same(documents_of: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(documents, "__version__", "1.0.0")
     monkeypatch.setattr("reports.quarterly.code_digest", lambda: "0" * 64)
@@ -136,6 +140,7 @@ def test_a_pack_is_as_good_after_an_upgrade_that_prints_the_same(documents_of: P
     assert found.differences == [] and not found.is_partial and found.counts["documents"] > 3
 
 
+@pytest.mark.in_turn
 def test_without_the_reader_of_a_pdf_it_is_said_what_to_install(documents_of: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr("dagster_project.evidence.paper")
     monkeypatch.delitem(sys.modules, "dagster_project.evidence.paper")
@@ -145,6 +150,7 @@ def test_without_the_reader_of_a_pdf_it_is_said_what_to_install(documents_of: Pa
     assert "report/report.pdf cannot be read back: pypdf is not installed" in found.remarks[0]
 
 
+@pytest.mark.in_turn
 def test_a_pack_of_before_has_no_pages_for_the_board_and_is_compared_but_for_them(documents_of: Path) -> None:
     no_board(documents_of / "report")
     forging.changed_json(documents_of / "issue.json", lambda it: it.update(form=2))
@@ -153,6 +159,7 @@ def test_a_pack_of_before_has_no_pages_for_the_board_and_is_compared_but_for_the
     assert "report/board.pdf is not compared: packs of before have no pages for the board." in found.remarks
 
 
+@pytest.mark.in_turn
 def test_verify_names_documents_that_are_not_there(copied_pack: Path) -> None:
     missing_file(copied_pack / "report")
     no_board(copied_pack / "report")
@@ -161,6 +168,7 @@ def test_verify_names_documents_that_are_not_there(copied_pack: Path) -> None:
     assert found.exit_code == 1 and {PDF, BOARD} <= places(found)
 
 
+@pytest.mark.in_turn
 def test_the_same_is_found_by_verify_when_lists_and_manifest_are_made_again(copied_pack: Path) -> None:
     named_otherwise(copied_pack, __version__)
     for forge in (pdf_of_one_line, board_of_another_figure, no_workbook, html_cell):

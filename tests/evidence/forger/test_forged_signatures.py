@@ -116,6 +116,7 @@ def test_a_statement_by_another_name_or_of_another_report_is_no_signature_of_thi
         written.write_bytes(before)
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize(
     ("other", "name"), [(forging.another_code, "code/version.json"), (forging.another_build, "data/ops/builds.parquet")]
 )
@@ -136,6 +137,7 @@ def test_with_another_forgery_both_are_named_and_all_signed_again_by_strangers_n
     assert named == {name, "signatures/approver.sig", "signatures/preparer.sig"}
 
 
+@pytest.mark.in_turn
 def test_a_lock_file_that_nothing_derives_is_covered_by_what_is_signed(signed: Path, keys: Keys) -> None:
     (signed / "code" / "run.lock").write_text("forged==1.0\n")
     forging.listed_again(signed)

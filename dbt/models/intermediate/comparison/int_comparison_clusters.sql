@@ -117,10 +117,13 @@ joined as (
     left join waiting on begun.workload_key = waiting.workload_key and begun.cluster_start = waiting.cluster_start
 ),
 
+-- one that waits, and what is joined to it from there on: what was before it counts as it did
 grouped as (
     select
         *,
-        row_number() over (partition by {{ series }}, place order by n desc) = 1 as is_last
+        bool_or(is_waiting) over (
+            partition by {{ series }}, place order by n rows between unbounded preceding and current row
+        ) as is_held_up
     from joined
 ),
 
@@ -130,15 +133,14 @@ totals as (
         min(cluster_start) as cluster_start,
         max(cluster_end) as cluster_end,
         case when not bool_or(is_waiting) then max(quarter_end) end as closed_on,
-        case when count(*) > 1 then min(quarter_end) end as waited_since,
+        min(case when not is_held_up then quarter_end end) as begun_on,
         bool_or(is_primary) as is_primary,
         cast(sum(pair_count) as bigint) as pair_count,
         max(mean_log_ratio) as mean_log_ratio
         {%- for family in ['trainium', 'tpu'] %},
         cast(sum({{ family }}_cost) as decimal(38, 12)) as {{ family }}_cost,
         cast(sum({{ family }}_reached) as bigint) as {{ family }}_reached,
-        -- of those before the last
-        cast(sum(case when not is_last then {{ family }}_reached else 0 end) as bigint) as {{ family }}_reached_before
+        min(case when not is_held_up and {{ family }}_reached > 0 then quarter_end end) as {{ family }}_reached_on
         {%- endfor %}
     from grouped
     group by {{ series }}, place
@@ -148,14 +150,7 @@ ratios as (
     select
         *,
         cast(tpu_cost as double) / nullif(tpu_reached, 0)
-        / (cast(nullif(trainium_cost, 0) as double) / nullif(trainium_reached, 0)) as ratio,
-        {%- for name, suffix in [('unreached_side', ''), ('waited_for', '_before')] %}
-        case
-            when trainium_reached{{ suffix }} = 0 and tpu_reached{{ suffix }} = 0 then 'both'
-            when trainium_reached{{ suffix }} = 0 then 'trainium'
-            when tpu_reached{{ suffix }} = 0 then 'tpu'
-        end as {{ name }}{{ ',' if not loop.last }}
-        {%- endfor %}
+        / (cast(nullif(trainium_cost, 0) as double) / nullif(trainium_reached, 0)) as ratio
     from totals
 )
 
@@ -171,7 +166,7 @@ select
     tpu_cost,
     trainium_reached,
     tpu_reached,
-    unreached_side,
-    case when unreached_side is null then waited_since end as waited_since,
-    case when unreached_side is null and waited_since is not null then waited_for end as waited_for
+    begun_on,
+    trainium_reached_on,
+    tpu_reached_on
 from ratios

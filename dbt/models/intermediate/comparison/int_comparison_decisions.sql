@@ -87,22 +87,18 @@ assumed as (
     group by looks.quarter_end, looks.workload_key, looks.kpi, looks.factor_view, looks.basis_class
 ),
 
+-- what a cluster waits for: the last one, or one that at that time was the last and has been joined to a later one since
 unreached as (
     select
         by_class.quarter_end, by_class.workload_key, by_class.kpi, by_class.factor_view,
-        bool_or(coalesce(clusters.waited_for, clusters.unreached_side) in ('trainium', 'both')) as is_trainium_unreached,
-        bool_or(coalesce(clusters.waited_for, clusters.unreached_side) in ('tpu', 'both')) as is_tpu_unreached
+        bool_or(coalesce(by_class.quarter_end < clusters.trainium_reached_on, true)) as is_trainium_unreached,
+        bool_or(coalesce(by_class.quarter_end < clusters.tpu_reached_on, true)) as is_tpu_unreached
     from by_class
     inner join {{ ref('int_comparison_clusters') }} as clusters
         on
             by_class.workload_key = clusters.workload_key and by_class.kpi = clusters.kpi
             and by_class.factor_view = clusters.factor_view and by_class.basis_class = clusters.basis_class
-    -- the last one, or one that at that time was the last and has been joined to a later one since
-    where
-        by_class.place = 1 and clusters.stratum_kind = '' and (
-            (clusters.log_value is null and by_class.quarter_end >= clusters.closed_on)
-            or (by_class.quarter_end >= clusters.waited_since and coalesce(by_class.quarter_end < clusters.closed_on, true))
-        )
+    where by_class.place = 1 and clusters.stratum_kind = '' and by_class.quarter_end >= clusters.begun_on
     group by by_class.quarter_end, by_class.workload_key, by_class.kpi, by_class.factor_view
 ),
 

@@ -1,3 +1,4 @@
+{{ config(meta={'empty_without': ['int_compared_runs where pair_key is not null']}) }}
 {%- set attributes = ['accelerator_type', 'region_id', 'purchase', 'software', 'team'] %}
 {%- set costs = ['effective_cost', 'on_demand_list_cost', 'loaded_cost'] %}
 

@@ -3,8 +3,7 @@
 with parts_with_reason as (
     {{ charge_parts(
         built_months_of(ref('int_line_attributions')),
-        built_months_of(ref('int_split_charges')),
-        built_months_of(ref('int_named_charges'))
+        built_months_of(ref('int_split_charges'))
     ) }}
 )
 

@@ -1,4 +1,4 @@
-{{ config(materialized='by_month') }}
+{{ config(materialized='by_month', meta={'empty_without': ["int_gcp_lines where gke_allocation = 'pod'"]}) }}
 {%- set never = "timestamp '9999-01-01 00:00:00'" %}
 
 with charges as (

@@ -1,4 +1,5 @@
-{{ config(materialized='by_month') }}
+{%- set rows_of = "int_cell_parts where cost_component = 'accelerator' and training_run_id is not null" %}
+{{ config(materialized='by_month', meta={'empty_without': [rows_of]}) }}
 
 with run_weights as (
     select

@@ -1,4 +1,5 @@
-{{ config(materialized='by_month') }}
+{%- set rows_of = ['int_resource_bills', 'int_node_spans where node_chips > span_chips'] %}
+{{ config(materialized='by_month', meta={'empty_without': rows_of}) }}
 
 with held_machines as (
     select

@@ -1,3 +1,4 @@
+{{ config(meta={'empty_without': ['rpt_comparison_pairs']}) }}
 {#- the interval that decided, and its middle; the ratio of the window's pairs is another figure -#}
 {%- set low = 'verdicts.decided_low' %}
 {%- set high = 'verdicts.decided_high' %}

@@ -5,7 +5,7 @@
 {%- set per = 'cast({0}_amount{1} as double) / cast(nullif({0}_work, 0) as double)' %}
 with used as (
     select * from {{ ref('int_claim_pairs') }}
-    where is_closed and set_aside_because is null
+    where (is_closed or is_waiting) and set_aside_because is null
 ),
 
 -- what a figure that is missing may have been: the extremes of the pairs that decide
@@ -18,6 +18,7 @@ peers as (
         {%- endfor %}{% endfor %}
         count(*) as pair_count
     from used
+    where is_closed
     group by {{ of }}
     having count(distinct cluster_start) >= 6
 ),
@@ -47,7 +48,7 @@ members as (
     select
         {{ of }},
         'all' as series,
-        cluster_start, closed_on
+        cluster_start, closed_on, is_waiting
         {%- for role in roles %},
         cast({{ role }}_work as double) as {{ role }}_work
         {%- for end in ends %},
@@ -61,7 +62,7 @@ members as (
     select
         {{ of }},
         '{{ name }}' as series,
-        used.cluster_start, used.closed_on
+        used.cluster_start, used.closed_on, used.is_waiting
         {%- for role in roles %},
         cast(used.{{ role }}_work as double) as {{ role }}_work
         {%- for end in ends %},
@@ -74,7 +75,7 @@ members as (
     select
         claim_id, workload_key, in_class as basis_class,
         '{{ name }}' as series,
-        cluster_start, closed_on
+        cluster_start, closed_on, is_waiting
         {%- for role, other in roles.items() %},
         cast(case when missing_role = '{{ role }}' then {{ other }}_work else {{ role }}_work end as double) as {{ role }}_work
         {%- for end in ends %},
@@ -89,7 +90,7 @@ members as (
 
 half_quarters as (
     select
-        {{ series }}, cluster_start, closed_on,
+        {{ series }}, cluster_start, closed_on, is_waiting,
         count(*) as pair_count
         {%- for role in roles %},
         sum(cast({{ role }}_work as decimal(38, 9))) as {{ role }}_work
@@ -97,7 +98,7 @@ half_quarters as (
         sum(cast({{ role }}_amount{{ end }} as decimal(38, 9))) as {{ role }}_amount{{ end }}
         {%- endfor %}{% endfor %}
     from members
-    group by {{ series }}, cluster_start, closed_on
+    group by {{ series }}, cluster_start, closed_on, is_waiting
 ),
 
 -- one in which a side reached nothing is joined to those that follow, until both did
@@ -108,6 +109,16 @@ numbered as (
             partition by {{ series }} order by cluster_start rows between unbounded preceding and 1 preceding
         ), 0) as place
     from half_quarters
+),
+
+-- where a launch goes on it waits, and with it what is joined to it from there on
+waiting as (
+    select
+        *,
+        bool_or(is_waiting) over (
+            partition by {{ series }}, place order by cluster_start rows between unbounded preceding and current row
+        ) as is_held_up
+    from numbered
 ),
 
 joined as (
@@ -121,7 +132,8 @@ joined as (
         {%- for end in ends %},
         cast(sum({{ role }}_amount{{ end }}) as decimal(38, 9)) as {{ role }}_amount{{ end }}
         {%- endfor %}{% endfor %}
-    from numbered
+    from waiting
+    where not is_held_up
     group by {{ series }}, place
 ),
 

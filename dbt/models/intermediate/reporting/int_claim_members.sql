@@ -1,3 +1,4 @@
+{{ config(meta={'empty_without': ['int_comparison_launches where pair_key is not null']}) }}
 {%- set columns = [
     'training_run_id', 'workload_key', 'pair_key', 'provider_name', 'accelerator_type', 'region_id', 'team', 'software', 'purchase',
     'model_name', 'ended_at', 'promise', 'planned_tokens', 'useful_tokens', 'tokens', 'is_reached', 'target', 'is_other_than_planned',

@@ -116,8 +116,9 @@ settled as (
     select
         pairs.*,
         coalesce(pairs.unit <> units.unit, false) as is_of_other_unit,
+        -- what is launched later moves it nowhere
         case
-            when not pairs.is_running
+            when pairs.side_ended_at is not null and pairs.baseline_ended_at is not null
                 then cast(greatest(
                     coalesce(pairs.side_reached_at, pairs.side_ended_at),
                     coalesce(pairs.baseline_reached_at, pairs.baseline_ended_at)
@@ -135,7 +136,13 @@ quarters as (
     select
         settled.*,
         ends.last_end,
-        cast(date_trunc('quarter', settled.settled_on) as date) as quarter_start
+        -- half a calendar quarter: to the 15th of its second month, and from the 16th on
+        case
+            when settled.settled_on < cast(date_trunc('quarter', settled.settled_on) + interval 1 month + interval 15 day as date)
+                then cast(date_trunc('quarter', settled.settled_on) as date)
+            else cast(date_trunc('quarter', settled.settled_on) + interval 1 month + interval 15 day as date)
+        end as cluster_start,
+        cast(date_trunc('quarter', settled.settled_on) + interval 3 month as date) as closed_on
     from settled
     cross join {{ ref('int_asked_window') }} as asked
     cross join ends
@@ -162,7 +169,12 @@ judged as (
                 not quarters.is_running and quarters.is_of_one_model and quarters.is_promise_kept and registrations.is_registered
                 and quarters.side_is_known <> quarters.baseline_is_known
                 then case when quarters.baseline_is_known then 'side' else 'baseline' end
-        end as missing_role
+        end as missing_role,
+        -- a registered pair that settled, of which a launch goes on and will change its half quarter: that waits
+        bool_or(coalesce(
+            quarters.is_running and quarters.is_of_one_model and quarters.is_promise_kept and registrations.is_registered, false
+        )) over (partition by quarters.claim_id, quarters.workload_key, quarters.cluster_start) as is_held_up,
+        coalesce(quarters.closed_on <= quarters.last_end, false) as is_over
     from quarters
     left join {{ ref('dim_comparison_registrations') }} as registrations using (workload_key, pair_key)
 )
@@ -171,13 +183,10 @@ select
     claim_id,
     workload_key,
     pair_key,
-    -- half a calendar quarter: to the 15th of its second month, and from the 16th on
-    case
-        when settled_on < cast(quarter_start + interval 1 month + interval 15 day as date) then quarter_start
-        else cast(quarter_start + interval 1 month + interval 15 day as date)
-    end as cluster_start,
-    cast(quarter_start + interval 3 month as date) as closed_on,
-    coalesce(cast(quarter_start + interval 3 month as date) <= last_end, false) as is_closed,
+    cluster_start,
+    closed_on,
+    is_over and not is_held_up as is_closed,
+    is_over and is_held_up as is_waiting,
     basis_class,
     set_aside_because,
     missing_role

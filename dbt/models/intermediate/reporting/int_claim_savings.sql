@@ -1,3 +1,4 @@
+{{ config(meta={'empty_without': ['fct_purchase_costs']}) }}
 with lost_runs as (
     select training_run_id, cast(sum(effective_cost) as double) as effective_cost
     from {{ ref('fct_lost_work') }}

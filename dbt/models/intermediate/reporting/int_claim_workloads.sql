@@ -62,8 +62,8 @@ figures as (
         chosen.is_skewed,
         chosen.verdict,
         strata.different_strata,
-        coalesce(others.is_opposed, false) as is_opposed,
-        coalesce(others.is_short_of_figures, false) as is_short_of_figures,
+        others.is_opposed,
+        others.is_short_of_figures,
         case chosen.verdict
             when 'supported' then chosen.is_side_unreached when 'contradicted' then chosen.is_baseline_unreached
         end as is_unreached,
@@ -89,7 +89,7 @@ figures as (
         on set_aside.claim_id = shares.claim_id and set_aside.workload_key = shares.workload_key
 ),
 
--- whether cost that no run carries turns the claim; an unknown share could be anything up to 1
+-- whether cost that no run carries turns the claim, at the worst of the currencies; an unknown share could be anything up to 1
 withheld as (
     select
         *,
@@ -97,13 +97,9 @@ withheld as (
             when test <> 'paired_cost' or verdict is null then false
             when verdict = 'supported'
                 then coalesce(
-                    exp(mean) * (1e0 - coalesce(baseline_least_share, 0e0)) > turning_ratio * (1e0 - side_share)
-                    or exp(mean) * (1e0 - coalesce(baseline_share, 0e0)) > turning_ratio * (1e0 - side_least_share), true
+                    exp(mean) * (1e0 - coalesce(baseline_least_share, 0e0)) > turning_ratio * (1e0 - side_share), true
                 )
-            else coalesce(
-                exp(mean) * (1e0 - baseline_share) <= turning_ratio * (1e0 - coalesce(side_least_share, 0e0))
-                or exp(mean) * (1e0 - baseline_least_share) <= turning_ratio * (1e0 - coalesce(side_share, 0e0)), true
-            )
+            else coalesce(exp(mean) * (1e0 - baseline_share) <= turning_ratio * (1e0 - coalesce(side_least_share, 0e0)), true)
         end as is_withheld
     from figures
 )

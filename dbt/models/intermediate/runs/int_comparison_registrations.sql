@@ -1,3 +1,4 @@
+{{ config(meta={'empty_without': ['dim_training_runs where pair_key is not null']}) }}
 -- which pairs were named before their costs could be seen. The time of a file is its store's: what this home's clock knew of it
 -- would void every pair that a first load brings
 with starts as (

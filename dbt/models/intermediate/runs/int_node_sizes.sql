@@ -1,4 +1,4 @@
-{{ config(materialized='by_month') }}
+{{ config(materialized='by_month', meta={'empty_without': ['int_gcp_lines']}) }}
 
 with billed_intervals as (
     select

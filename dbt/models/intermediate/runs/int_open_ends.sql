@@ -1,6 +1,6 @@
-{{ config(materialized='by_month') }}
-{%- set holding = 'usage_month, training_run_id, resource_id, started_at' %}
 {%- set never = "timestamp '9999-01-01 00:00:00'" %}
+{{ config(materialized='by_month', meta={'empty_without': ['int_run_holdings where ended_at = ' ~ never]}) }}
+{%- set holding = 'usage_month, training_run_id, resource_id, started_at' %}
 
 with run_keys as (
     {{ run_keys() }}

@@ -6,7 +6,6 @@ with parts as (
     {{ charge_parts(
         built_months_of(ref('int_line_attributions')),
         built_months_of(ref('int_split_charges')),
-        built_months_of(ref('int_named_charges')),
         ['part_id']
     ) }}
 ),

@@ -1,5 +1,10 @@
-{{ config(materialized='by_month') }}
 {%- set is_lost = "state in ('failed', 'interrupted')" %}
+{%- set is_billed = 'training_run_id in (select training_run_id from intermediate.int_cell_parts)' %}
+{%- set rows_of = [
+    'int_attempt_losses where ' ~ is_lost ~ ' and ' ~ is_billed, 'int_split_charges', 'int_known_charges', 'int_aws_block_shares',
+    "int_gcp_lines where gke_allocation = 'unallocated'",
+] %}
+{{ config(materialized='by_month', meta={'empty_without': rows_of}) }}
 {%- set energies = ['facility_energy_kwh', 'modelled_location_based_kgco2e'] %}
 
 -- all attempts of runs of which one was lost
@@ -43,8 +48,7 @@ lost_runs as (
 charge_parts as (
     {{ charge_parts(
         built_months_of(ref('int_line_attributions')),
-        built_months_of(ref('int_split_charges')),
-        built_months_of(ref('int_named_charges'))
+        built_months_of(ref('int_split_charges'))
     ) }}
 ),
 

@@ -1,10 +1,9 @@
-{{ config(materialized='by_month') }}
+{{ config(materialized='by_month', meta={'empty_without': ['int_line_attributions']}) }}
 
 with charge_parts as (
     {{ charge_parts(
         built_months_of(ref('int_line_attributions')),
-        built_months_of(ref('int_split_charges')),
-        built_months_of(ref('int_named_charges'))
+        built_months_of(ref('int_split_charges'))
     ) }}
 ),
 

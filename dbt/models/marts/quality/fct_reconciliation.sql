@@ -1,7 +1,8 @@
 {# an invoice has rows of other usage months: each build puts its few rows in anew, whichever months it builds #}
-{{ config(materialized='by_month', meta={'also_replaced': "measure = 'invoiced_cost'"}) }}
+{{ config(materialized='by_month', meta={'also_replaced': "measure = 'invoiced_cost'", 'rebuilt_for': 'status'}) }}
 {%- set money_of_cell
     = 'provider_name, payer_account_id, sub_account_id, service_code, region_id, usage_month, billing_currency' %}
+{%- set total = 'provider_name, payer_account_id, usage_month, billing_currency' %}
 with book_cells as (
     select {{ money_of_cell }}, cast(sum(billed_cost) as decimal(38, 12)) as book_billed_cost
     from {{ ref('int_provider_cost_totals') }}
@@ -53,6 +54,18 @@ invoices as (
         cast(sum(other_invoice_count) as bigint) as other_invoice_count,
         {{ sums(['invoiced_cost', 'used_cost'], 12) }}
     from invoice_sides
+    group by all
+),
+
+-- which charge types of a final month differ from what the provider states by itself
+differing_types as (
+    select
+        {{ total }},
+        {{ in_one_text(
+            "charge_type || ': ' || cast(stated_cost as string) || ' stated, ' || cast(billed_cost as string) || ' billed'"
+        ) }} as reason
+    from {{ ref('int_provider_totals') }}
+    where charge_type <> '' and not is_met
     group by all
 ),
 
@@ -150,6 +163,34 @@ select
     false as is_elected
 from invoices
 where is_invoiced
+
+union all
+
+-- what the provider states by itself that a final month costs: of Google Cloud the month of the invoice
+select
+    totals.source_name, totals.provider_name, totals.payer_account_id, '' as sub_account_id, '' as service_code, '' as region_id,
+    totals.usage_month,
+    case when totals.provider_name = 'AWS' then 'billed_cost' else 'invoiced_cost' end as measure,
+    totals.billing_currency as unit_or_currency,
+    '' as provider_model_version,
+    'cross_check' as method,
+    totals.stated_cost as provider_total,
+    cast(null as decimal(38, 12)) as runs_total,
+    cast(null as decimal(38, 12)) as residual_total,
+    cast(null as decimal(38, 12)) as quarantined_total,
+    totals.difference,
+    cast(null as decimal(38, 12)) as modelled_total,
+    cast(null as double) as ratio,
+    cast(null as double) as weight_coverage_ratio,
+    case when totals.billed_cost is null then 'no bill of this month is in this currency' else differing_types.reason end
+        as reason,
+    false as is_elected
+from {{ ref('int_provider_totals') }} as totals
+left join differing_types using ({{ total }})
+where
+    totals.charge_type = ''
+    and totals.is_final
+    and (totals.provider_name <> 'AWS' or {{ in_build_months('totals.usage_month') }})
 
 union all
 

@@ -1,3 +1,4 @@
+{{ config(meta={'empty_without': ['int_runs_to_target where region_id is not null']}) }}
 {%- set offers = {
     'AWS': ['on_demand', 'spot', 'commitment_1y', 'commitment_3y', 'capacity_block', 'sagemaker'],
     'Google Cloud': ['on_demand', 'spot', 'commitment_1y', 'commitment_3y', 'calendar'],

@@ -108,18 +108,15 @@ joined as (
         set_aside.main_reason,
         shares.trainium_share,
         shares.tpu_share,
-        -- with both sides' shares the other one would be ahead; an unknown share could be anything up to 1
+        -- with both sides' shares, at the worst of the currencies, the other one would be ahead; an unknown one could be up to 1
         case
             when medians.kpi not like 'cost%' or decisions.standing_direction = 0 then false
             when decisions.standing_direction > 0
                 then coalesce(
-                    exp(decisions.claim_mean) * (1e0 - shares.trainium_share) <= 1e0 - coalesce(shares.tpu_least_share, 0e0)
-                    or exp(decisions.claim_mean) * (1e0 - shares.trainium_least_share)
-                    <= 1e0 - coalesce(shares.tpu_share, 0e0), true
+                    exp(decisions.claim_mean) * (1e0 - shares.trainium_share) <= 1e0 - coalesce(shares.tpu_least_share, 0e0), true
                 )
             else coalesce(
-                exp(decisions.claim_mean) * (1e0 - coalesce(shares.trainium_least_share, 0e0)) >= 1e0 - shares.tpu_share
-                or exp(decisions.claim_mean) * (1e0 - coalesce(shares.trainium_share, 0e0)) >= 1e0 - shares.tpu_least_share, true
+                exp(decisions.claim_mean) * (1e0 - coalesce(shares.trainium_least_share, 0e0)) >= 1e0 - shares.tpu_share, true
             )
         end as is_withheld
     from medians

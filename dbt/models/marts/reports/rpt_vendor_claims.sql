@@ -69,7 +69,7 @@ measured as (
         case
             when claims.test like 'paired%' and paired.claim_id is null
                 then 'no matched pairs of runs on ' || claims.side || ' and on ' || claims.baseline
-            when claims.test = 'google_pue' and fleet.x is null and fleet.x_high is null then 'no PUE of Google is known'
+            when claims.test = 'google_pue' and fleet.data_year is null then 'no PUE of Google is known'
             when claims.test = 'market_based' and masses.kg is null
                 then 'no market-based Scope 2 of ' || claims.side || ' is published, or a part of it is not known'
             when claims.test = 'carbon_grain' and carbon_providers.provider_count < 2
@@ -78,7 +78,7 @@ measured as (
                 then 'no run on ' || claims.side || ' used such hours with a list price, in one currency'
         end as missing,
         case
-            when claims.test = 'google_pue' and fleet.x is null
+            when claims.test = 'google_pue' and fleet.x is null and fleet.data_year is not null
                 then 'it is about the fleet, of which no figure is known: campuses alone are no fleet'
             else claims.not_testable_because
         end as untestable,
@@ -104,8 +104,11 @@ measured as (
                 then paired.workload_key || ', ' || cast(paired.pair_count as string) || ' matched pairs: ' || paired.open_because
             when claims.test = 'google_pue'
                 then
-                    'the figure that the provider gives for its fleet, ' || cast(fleet.data_year as string)
-                    || '; beside it the lowest and the highest of ' || cast(fleet.campus_count as string) || ' campuses'
+                    case
+                        when fleet.x is null then ''
+                        else 'the figure that the provider gives for its fleet, ' || cast(fleet.data_year as string)
+                            || '; beside it '
+                    end || 'the lowest and the highest of ' || cast(fleet.campus_count as string) || ' campuses'
             when claims.test = 'market_based'
                 then
                     'beside it what is allocated to these accounts by model version ' || masses.provider_model_version
