@@ -62,9 +62,7 @@ def test_parts_of_commitments_are_what_was_paid_ahead(published: duckdb.DuckDBPy
     sums = ", ".join(f"sum({cost}_cost) filter (commitment_part = '{of[name]}')" for name, cost in costs.items())
     flows = ", ".join(f"sum({name}_cost)" for name in costs)
     commitment = "commitment_id, usage_month, billing_currency"
-    found = published.execute(
-        f"select {commitment}, {sums} from committed group by all order by all"
-    ).fetchall()
+    found = published.execute(f"select {commitment}, {sums} from committed group by all order by all").fetchall()
     stated = published.execute(f"select {commitment}, {flows} from marts.fct_prepaid group by all order by all").fetchall()
     assert len(found) > 5 and [[value or 0 for value in row] for row in found] == [
         [value or 0 for value in row] for row in stated

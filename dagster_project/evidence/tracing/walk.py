@@ -249,7 +249,7 @@ def relation(name: str) -> str:
 
 
 def show_parts(connection: duckdb.DuckDBPyConnection, of: Mapping[str, str]) -> None:
-    """Views `attributed` and `committed` of these relations: parts of groups of the bill, each with the cell that their name has."""
+    """Views `attributed` and `committed` of these relations: parts of groups of the bill, each with the cell in their name."""
     cells = "source_name, provider_name, payer_account_id, sub_account_id, service_code, region_id, usage_month"
     both = " union ".join(f"select {cells} from published.marts.{name}" for name in ("fct_run_cell_costs", "fct_residual_costs"))
     connection.execute(f"create or replace temp table cells_of_costs as select *, {CELL} as cell_ from ({both})")
