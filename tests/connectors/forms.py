@@ -184,6 +184,11 @@ TEXT_BASES: dict[str, tuple[str, str, str]] = {
     "power_meters mlperf": ("power_meters", f"{mlperf.FOLDER}/power/result_0/node_0.txt", mlperf.node_log([(1, 300), (2, 310)])),
     "wandb csv": ("wandb", "run=a/events.csv", f",_timestamp,system.gpu.0.powerWatts\n0,{SECONDS}.5,300.0\n"),
     "fx_rates rates": ("fx_rates", "rates.csv", "rate_date,base_currency,quote_currency,rate\n2026-04-01,EUR,USD,1.1\n"),
+    "provider_totals totals": (
+        "provider_totals",
+        "totals.csv",
+        "provider_name,payer_account_id,usage_month,currency,amount\nAWS,1,2026-04-01,USD,1.5\n",
+    ),
     "user_inputs figures": ("user_inputs", "own.csv", "kind,key,value,unit,source\npue,us-east-1,1.2,ratio,own\n"),
     "user_inputs prices": (
         "user_inputs",
@@ -203,11 +208,23 @@ CUR, CARBON_MONTH, PARTITION = f"{DATA}/cur-00001.csv", "model_version=v3.0.0/us
 CARBON_TEXT = (
     ",".join(AWS_CARBON) + "\n" + ",".join(str(value).replace(" 00:00:00", "T00:00:00Z") for value in AWS_CARBON.values()) + "\n"
 )
+ANSWER = {
+    "GroupDefinitions": [{"Type": "DIMENSION", "Key": "RECORD_TYPE"}],
+    "ResultsByTime": [
+        {
+            "TimePeriod": {"Start": "2026-04-01", "End": "2026-05-01"},
+            "Total": {},
+            "Groups": [{"Keys": ["Usage"], "Metrics": {"UnblendedCost": {"Amount": "1.5", "Unit": "USD"}}}],
+            "Estimated": False,
+        }
+    ],
+}
 JSON_BASES |= {
     "aws_cur manifest": ("aws_cur", f"{META}/Manifest.json", {"executionId": "e-1", "dataFiles": [CUR]}),
     "gcp_billing lines": ("gcp_billing", f"{PARTITION}/part-0.jsonl", [as_exported(GOOGLE)]),
     "gcp_focus lines": ("gcp_focus", f"{PARTITION}/part-0.jsonl", [as_exported(focus_line())]),
     "gcp_carbon lines": ("gcp_carbon", f"{PARTITION}/part-0.jsonl", [as_exported(EMISSION)]),
+    "provider_totals answer": ("provider_totals", "payer=000000000017/2026.json", ANSWER),
 }
 TEXT_BASES |= {
     "aws_cur csv": ("aws_cur", CUR, f"{CSV_HEADER}\n{csv_line('21.5')}\n"),

@@ -35,6 +35,7 @@ SOURCES = {
     "runs": "training_runs",
     "fx": "fx_rates",
     "own": "user_inputs",
+    "totals": "provider_totals",
 }
 RATES = "rate_date,base_currency,quote_currency,rate,source\n2026-04-01,USD,EUR,0.925,ECB\n2026-04-02,USD,EUR,0.926,ECB\n"
 POWER = "neuron0\nPOWER_STATUS_VALID,1775001660,0.00,2.00,1.50\nPOWER_STATUS_VALID,1775001720,0.00,2.00,1.50\n"
@@ -42,6 +43,7 @@ GPU = 'DCGM_FI_DEV_POWER_USAGE{gpu="0"} 300 1775001660000\nDCGM_FI_DEV_POWER_USA
 RACK = "time,host,meter,watts\n2026-04-01T00:01:00Z,i-1,pdu,3000\n2026-04-01T00:02:00Z,i-1,pdu,3100\n"
 METRICS = json.dumps(asked("ipmi_dcmi_power_consumption_watts", ({"node": "i-3"}, [(1, 3000), (2, 3100)])))
 EVENTS = "".join(f'{{"_timestamp": {1775001660 + 15 * at}, "system.gpu.0.powerWatts": 300}}\n' for at in range(2))
+TOTALS = "provider_name,payer_account_id,usage_month,currency,amount\nAWS,1,2026-04-01,USD,1.5\nAWS,1,2026-05-01,USD,2\n"
 OWN = "kind,key,value,unit,source\npue,us-east-2,1.15,ratio,meter\npue,us-west-2,1.2,ratio,meter\n"
 
 
@@ -70,7 +72,7 @@ def whole_company(folder: Path) -> Organisation:
         (exports / name).parent.mkdir(parents=True, exist_ok=True)
         (exports / name).write_text(text)
         set_time(exports / name, "2026-04-02")
-    for name, text in (("fx/fx.csv", RATES), ("own/own.csv", OWN)):
+    for name, text in (("fx/fx.csv", RATES), ("own/own.csv", OWN), ("totals/totals.csv", TOTALS)):
         (exports / name).write_text(text)
         set_time(exports / name, "2026-05-02")
     return organisation

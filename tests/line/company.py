@@ -11,6 +11,7 @@ from tests.landing.kit import Organisation, bill_line, carbon_row, hour, set_tim
 
 MONTHS = ("2026-01", "2026-03", "2026-05", "2026-07", "2026-09")
 NODE, TPU, GPU = "i-0123456789abcdef0", "node-1", "p5.48xlarge"
+ACCOUNT = "0123AB-4567CD-89EF01"
 
 
 @dataclass
@@ -26,6 +27,7 @@ class Company:
     nodes: dict[str, dict[str, Any]] = field(default_factory=dict)
     rates: dict[str, float] = field(default_factory=dict)
     watts: dict[tuple[str, str], float] = field(default_factory=dict)  # kind, month
+    stated: dict[str, int] = field(default_factory=dict)  # what Google states that a month costs, in a currency of no bill
     pue: float = 1.15
     clock: int = 0
 
@@ -52,6 +54,7 @@ class Company:
                 "chips": 16 - number,
             }
             self.rates[month] = 0.9 + number / 100
+            self.stated[month] = 100
             for deliver in (
                 self.bill,
                 self.carbon_file,
@@ -176,9 +179,11 @@ class Company:
         at = self.at()
         rates = "".join(f"{month}-28,USD,EUR,{rate},ECB\n" for month, rate in self.rates.items())
         own = f"kind,key,value,unit,source\npue,us-west4,{self.pue},ratio,meter\n"
+        stated = "".join(f"Google Cloud,{ACCOUNT},{month}-01,CHF,{total}\n" for month, total in self.stated.items())
         for name, text in (
             ("fx/fx.csv", f"rate_date,base_currency,quote_currency,rate,source\n{rates}"),
             ("own/own.csv", own),
+            ("totals/totals.csv", f"provider_name,payer_account_id,usage_month,currency,amount\n{stated}"),
         ):
             path = self.organisation.folder / "exports" / name
             path.write_text(text)

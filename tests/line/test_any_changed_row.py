@@ -107,6 +107,11 @@ def change_own_figure(company: Company, month: str, draw: random.Random) -> None
     company.tables()
 
 
+def change_total(company: Company, month: str, draw: random.Random) -> None:
+    company.stated[month] += 1
+    company.tables()
+
+
 def change_gpu(company: Company, month: str, draw: random.Random) -> None:
     company.watts["gpu", month] += draw.choice([25.0, 50.0])
     company.gpu(month)
@@ -155,6 +160,7 @@ CHANGES: dict[str, Callable[[Company, str, random.Random], None]] = {
     "wandb": change_events,
     "fx_rates": change_rate,
     "user_inputs": change_own_figure,
+    "provider_totals": change_total,
 }
 NAMES = {
     "aws_cur": "cur",
@@ -173,6 +179,7 @@ NAMES = {
     "wandb": "events",
     "fx_rates": "fx",
     "user_inputs": "own",
+    "provider_totals": "totals",
 }
 
 

@@ -1,5 +1,12 @@
-{# an invoice has rows of other usage months: each build puts its few rows in anew, whichever months it builds #}
-{{ config(materialized='by_month', meta={'also_replaced': "measure = 'invoiced_cost'", 'rebuilt_for': 'status'}) }}
+{#-
+  An invoice has rows of other usage months: each build puts its few rows in anew, and what Google states of it, whichever months it
+  builds.
+-#}
+{%- set of_invoices -%}
+measure = 'invoiced_cost'
+or (method = 'cross_check' and provider_name = 'Google Cloud' and sub_account_id || service_code = '')
+{%- endset -%}
+{{ config(materialized='by_month', meta={'also_replaced': of_invoices, 'rebuilt_for': 'status'}) }}
 {%- set money_of_cell
     = 'provider_name, payer_account_id, sub_account_id, service_code, region_id, usage_month, billing_currency' %}
 {%- set total = 'provider_name, payer_account_id, usage_month, billing_currency' %}
@@ -170,7 +177,7 @@ union all
 select
     totals.source_name, totals.provider_name, totals.payer_account_id, '' as sub_account_id, '' as service_code, '' as region_id,
     totals.usage_month,
-    case when totals.provider_name = 'AWS' then 'billed_cost' else 'invoiced_cost' end as measure,
+    'billed_cost' as measure,
     totals.billing_currency as unit_or_currency,
     '' as provider_model_version,
     'cross_check' as method,
