@@ -173,7 +173,7 @@ PARTS = {
     "comparison": Part(
         "10,000 drawn verdicts beside a second implementation, and false claims in 16 worlds",
         tests=("tests/comparison/test_how_often.py", "tests/comparison/test_second.py"),
-        reads=(*ON_INVENTED_ROWS, "benchmarks/comparison", "tests/comparison"),
+        reads=(*ON_INVENTED_ROWS, "benchmarks/comparison", "docs/methodology/comparison.md", "reports", "tests/comparison"),
     ),
     "fleet": Part(
         "a day of a thousand machines from a real Prometheus, landed in 2 GB",

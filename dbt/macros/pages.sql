@@ -183,7 +183,7 @@ group by grouping sets ((quarter, {{ attribute }}, accelerator_family, billing_c
 
 {# Kinds of sources: records come one by one and are of no month; what is neither is a bill or a carbon export. #}
 {% macro kinds_of_records() -%}
-    ('training_runs', 'fx_rates', 'user_inputs')
+    ('training_runs', 'fx_rates', 'user_inputs', 'provider_totals')
 {%- endmacro %}
 
 {% macro kinds_of_telemetry() -%}

@@ -84,7 +84,7 @@ def test_parts_that_do_not_add_up_to_a_cell_are_not_published(tmp_path: Path) ->
         digests = [TableDigest("fct_run_cell_costs", 1, "", {"2026-04": (1, "")}), TableDigest("fct_residual_costs", 0, "", {})]
         parts = Parts(tmp_path / "new", tmp_path / "published" / LINK, None)
         (tmp_path / "new").mkdir()
-        assert write_files(connection, [TABLE], digests, parts) == {TABLE.name: {"2026-04": 1}} and len(parts.hashes) == 1
+        assert write_files(connection, [TABLE], digests, parts, {}) == {TABLE.name: {"2026-04": 1}} and len(parts.hashes) == 1
         connection.execute("update build.marts.fct_charge_attributions set billed_cost = billed_cost + 0.000000000001")
         with pytest.raises(GateError, match=r"do not add up to the published costs of 2026-04.*training_run_id r"):
-            write_files(connection, [TABLE], digests, parts)
+            write_files(connection, [TABLE], digests, parts, {})

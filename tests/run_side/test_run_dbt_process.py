@@ -64,7 +64,7 @@ def test_the_launcher_is_written_once_and_names_this_python(tmp_path: Path) -> N
 
 
 # a wheel carries what is kept: the same bytes whoever laid it out, when and where
-KEPT = {"nodes": {"model.m": {"name": "m"}}, "sources": {}}
+KEPT = {"nodes": {"model.m": {"name": "m", "columns": {}}}, "sources": {}}
 MANIFEST = {
     "metadata": {"generated_at": "now"},
     "nodes": {"model.m": {"name": "m", "created_at": 1.5, "root_path": "/here"}},
