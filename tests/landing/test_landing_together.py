@@ -34,7 +34,7 @@ from tests.landing.kit import (
     write_run,
     write_samples,
 )
-from tests.landing.whole_company import EVENTS, GPU, METRICS, OWN, POWER, RACK, RATES, SOURCES, whole_company
+from tests.landing.whole_company import EVENTS, GPU, METRICS, OWN, POWER, RACK, RATES, SOURCES, TOTALS, whole_company
 
 RUNS = {"name": "runs", "kind": "training_runs"}
 
@@ -80,6 +80,7 @@ def two_of_every_kind(folder: Path) -> Organisation:
         "rack/b.csv": RACK.replace("i-1", "i-2"),
         "metrics/b.json": METRICS.replace("i-3", "i-4"),
         "events/run=b/host=i-5/wandb-events.jsonl": EVENTS,
+        "totals/b.csv": TOTALS.replace("2026-0", "2025-0"),
     }
     for name, text in metered.items():
         (exports / name).parent.mkdir(parents=True, exist_ok=True)
