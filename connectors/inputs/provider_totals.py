@@ -18,7 +18,7 @@ from connectors.errors import ExportContentError, Place, shorten
 from connectors.formats.lazy import pa
 from connectors.formats.parquet import write_tables
 from connectors.formats.schema import Date, Number, Schema, Text, optional, required
-from connectors.inputs.small_tables import Row, Table, convert_table, wrong_currencies
+from connectors.inputs.small_tables import CURRENCY, Row, Table, convert_table, wrong_currencies
 from connectors.layouts.single_files import find_file_deliveries
 from connectors.stores import READ_LIMIT
 
@@ -140,6 +140,7 @@ def _rows(answer: Answer, payer: str, uri: str, key: str) -> Iterator[Row]:
     grouped_by = [one.key for one in answer.group_definitions]
     if grouped_by not in ([], ["RECORD_TYPE"]):
         raise _wrong(uri, key, f"it is grouped by {', '.join(map(shorten, grouped_by))}")
+    seen = set[tuple[date, str | None]]()
     for result in answer.results_by_time:
         start, end = result.time_period.start, result.time_period.end
         if start.day != 1 or (end.year * 12 + end.month, end.day) != (start.year * 12 + start.month + 1, 1):
@@ -151,6 +152,11 @@ def _rows(answer: Answer, payer: str, uri: str, key: str) -> Iterator[Row]:
                 raise _wrong(uri, key, f"{start:%Y-%m} has no {METRIC}")
             if not _DECIMAL.fullmatch(stated.amount):
                 raise _wrong(uri, key, f"{shorten(stated.amount)} in {start:%Y-%m} is no amount")
+            if not CURRENCY.fullmatch(stated.unit):
+                raise _wrong(uri, key, f"{shorten(stated.unit)} in {start:%Y-%m} is no currency")
+            if (start, charge_type) in seen:
+                raise _wrong(uri, key, f"{start:%Y-%m} has {shorten(charge_type or 'its total')} twice")
+            seen.add((start, charge_type))
             yield {
                 "provider_name": "AWS",
                 "payer_account_id": payer,

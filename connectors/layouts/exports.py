@@ -59,27 +59,40 @@ def _by_status(
     if not statuses:
         return
     months: dict[str, list[ObjectInfo]] = {}
+    folders: dict[str, set[str]] = {}
     for key, info in listed.items():
         match = layout.data.fullmatch(key) if key.endswith(".parquet") else None
         if match and (partition := layout.partition_of(match)) and partition not in known:
             months.setdefault(partition, []).append(info)
+            folders.setdefault(partition, set()).add(key.rpartition("/")[0])
     if not months:
         return
     newest = max(statuses, key=lambda info: (info.last_modified, info.key))
     status = _status_in(store, newest)
     for partition, objects in months.items():
         published_at = max(info.last_modified for info in objects)
+        if len(folders[partition]) > 1:  # of two reports, or month=4 beside month=04: together they would be billed twice
+            several = ", ".join(sorted(folders[partition]))
+            what = f"{store.uri}: {partition} lies in several folders ({several}), and no manifest names one."
+            error = ExportContentError(
+                what,
+                place=Place(objects[0].key),
+                reason="bad_partition",
+                remedy="Give each report a source of its own, or copy the manifests in its date folders too.",
+            )
+            yield refusal(error, partition, identity_of(kind, partition, objects), objects[0].key, published_at)
+            continue
         if status == "READY":
             yield Delivery(kind, partition, f"{published_at:%Y%m%dT%H%M%S.%fZ}", published_at, tuple(objects))
             continue
         what = f"{store.uri_of(newest.key)}: the report is {status}, so its months may be incomplete."
-        error = ExportNotPublishedError(
+        waiting = ExportNotPublishedError(
             what,
             place=Place(newest.key, column_name="status", value=status),
             reason="being_rewritten",
             remedy="Copy the report again, with its status, when that is READY, or copy the manifests in its date folders too.",
         )
-        yield refusal(error, partition, identity_of(kind, partition, (*objects, newest)), newest.key, published_at)
+        yield refusal(waiting, partition, identity_of(kind, partition, (*objects, newest)), newest.key, published_at)
 
 
 def _status_in(store: ObjectStore, info: ObjectInfo) -> str:

@@ -153,6 +153,17 @@ def test_months_of_athena_without_a_manifest_are_whole_when_their_status_is_read
         assert {one.reason for one in results if isinstance(one, Refusal)} == {"being_rewritten"}
 
 
+@pytest.mark.parametrize(
+    "other", ["second/year=2026/month=4/second-00001.snappy.parquet", "cur/year=2026/month=04/cur-00001.parquet"]
+)
+def test_two_reports_of_athena_in_one_location_are_never_one_bill(tmp_path: Path, other: str) -> None:
+    for key in (ATHENA, other):
+        write_parquet(tmp_path / "cur" / key, table(LINE))
+    write_parquet(tmp_path / "cur" / STATUS, table({"status": "READY"}))
+    refused = only_refusal("aws_cur", tmp_path / "cur")
+    assert (refused.reason, refused.partition) == ("bad_partition", "2026-04") and "a source of its own" in refused.remedy
+
+
 def test_months_of_athena_with_neither_manifest_nor_status_are_no_delivery(tmp_path: Path) -> None:
     write_parquet(tmp_path / "cur" / ATHENA, table(LINE))
     assert found("aws_cur", tmp_path / "cur") == []

@@ -67,6 +67,8 @@ def test_an_answer_that_is_not_grouped_is_the_total_of_its_month(tmp_path: Path)
         ({"TimePeriod": {"Start": "2026-04-01", "End": "2026-04-30"}}, {}, "is no month"),
         ({"Total": {"NetUnblendedCost": {"Amount": "1", "Unit": "USD"}}}, {}, "has no UnblendedCost"),
         ({"Total": cost("NaN")}, {}, "NaN in 2026-04 is no amount"),
+        ({"Total": {"UnblendedCost": {"Amount": "1", "Unit": "N/A"}}}, {}, "N/A in 2026-04 is no currency"),
+        ({"Groups": [{"Keys": ["Tax"], "Metrics": cost("1")}] * 2}, {}, "2026-04 has Tax twice"),
         ({}, {"payer": ""}, "no folder payer="),
         ({}, {"NextPageToken": "more"}, "it has a next page"),
         ({}, {"GroupDefinitions": [{"Type": "DIMENSION", "Key": "SERVICE"}]}, "it is grouped by SERVICE"),

@@ -28,7 +28,7 @@ billed as (
         invoice_month as usage_month,
         billing_currency,
         '' as charge_type,
-        cast(null as decimal(38, 12)) as gross_cost,
+        cast(sum(invoiced_cost) as decimal(38, 12)) as gross_cost,
         cast(sum(invoiced_cost) as decimal(38, 12)) as billed_cost
     from {{ ref('int_gcp_invoice_months') }}
     where invoice_month is not null
@@ -72,10 +72,14 @@ totals as (
     select
         {{ total }},
         case when known.is_known then charge_type else '~other' end as charge_type,
-        {{ sums(['stated_cost', 'billed_cost'], 12) }}
+        cast(sum(sides.stated_cost) as decimal(38, 12)) as stated_cost,
+        -- of a currency in which nothing is billed the bill is unknown, and not 0
+        case when max(billed_months.billed_cost) is not null then cast(sum(sides.billed_cost) as decimal(38, 12)) end
+            as billed_cost
     from sides
     left join known using ({{ total }}, charge_type)
-    group by all
+    left join billed_months using ({{ total }})
+    group by {{ total }}, case when known.is_known then charge_type else '~other' end
 
     union all
 
