@@ -17,6 +17,8 @@ from dagster_project.demo.files import number_text
 from dagster_project.demo.generate import write_demo
 from dagster_project.demo.organisation import UNIT, money
 
+pytestmark = pytest.mark.proved_by("generator")
+
 
 def snapshot(folder: Path) -> dict[str, tuple[bytes, int]]:
     files = sorted(path for path in folder.rglob("*") if path.is_file())

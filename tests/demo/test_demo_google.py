@@ -26,6 +26,8 @@ from dagster_project.settings import load_settings
 from tests.bigquery.described import fields_like
 from tests.connectors.kit import converted
 
+pytestmark = pytest.mark.proved_by("generator")
+
 TPU = re.compile(r"TpuV|^DWS Defined Duration V|^Reserved V")
 COMMITMENT = "COMMITTED_USAGE_DISCOUNT"
 

@@ -6,6 +6,9 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 import pyarrow.parquet as pq
+import pytest
+
+pytestmark = pytest.mark.proved_by("generator")
 
 
 def number(value):

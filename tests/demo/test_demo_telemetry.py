@@ -18,6 +18,8 @@ import pytest
 
 from dagster_project.demo.simulation import normalise
 
+pytestmark = pytest.mark.proved_by("generator")
+
 NODE_CHIPS = {"trn1.2xlarge": 1, "trn1.32xlarge": 16, "trn2.3xlarge": 1, "trn2.48xlarge": 16, "v5e": 8, "v5p": 4, "v6e": 4}
 NODE_CHIPS["p5.48xlarge"] = 8
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -7,7 +7,11 @@ from collections import defaultdict
 from decimal import Decimal
 from fractions import Fraction
 
+import pytest
+
 from dagster_project.demo.simulation import normalise, occupied
+
+pytestmark = pytest.mark.proved_by("generator")
 
 ACCELERATOR = re.compile(r"(^|[:.])trn[12]\.")
 USAGE = ("Usage", "DiscountedUsage", "SavingsPlanCoveredUsage")
