@@ -13,7 +13,7 @@ import pytest
 
 from tests import nightly
 from tests.conftest import Command
-from tests.evidence.walked import faults
+from tests.evidence.walked import faults, statistics_that_differ
 from tests.oracle.any_bill import write_any_exports
 from tests.oracle.builders import Exports
 from tests.oracle.compare import differences, report
@@ -68,6 +68,7 @@ def test_the_ledger_and_the_oracle_agree_on_a_drawn_bill(tmp_path: Path, trainle
     found = differences(tmp_path / "home" / "published" / "trainledger.duckdb", Oracle(config, now=NOW).tables())
     assert not found, report(found)
     assert not faults(tmp_path / "home", config, seed), "a number whose rows do not add up to it"
+    assert not statistics_that_differ(tmp_path / "home", config, seed, None if nightly.IS_NIGHTLY else 10)
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ import pytest
 
 from tests import nightly
 from tests.conftest import Command
-from tests.evidence.walked import faults
+from tests.evidence.walked import faults, statistics_that_differ
 from tests.oracle.any_google import write_any_google
 from tests.oracle.compare import differences, report
 from tests.oracle.google_builders import GoogleExports
@@ -91,3 +91,4 @@ def test_the_ledger_and_the_oracle_agree_on_drawn_exports(tmp_path: Path, trainl
     found = differences(tmp_path / "home" / "published" / "trainledger.duckdb", Oracle(config, now=NOW).tables())
     assert not found, report(found)
     assert not faults(tmp_path / "home", config, seed), "a number whose rows do not add up to it"
+    assert not statistics_that_differ(tmp_path / "home", config, seed, None if nightly.IS_NIGHTLY else 10)

@@ -33,11 +33,12 @@ TYPES = {
     "hours": "DECIMAL(38,9)",
 }
 PARQUET_ONLY = {"fct_charge_attributions"}  # at the grain of the bill: too large for the file
-# after the columns that the contract names: what a trace adds up of a group beyond its cost, and the weight by which its cell's
-# emissions are divided
+# after the columns that the contract names: what a trace adds up of a group beyond its cost, the weight by which its cell's
+# emissions are divided, and what its coverage counts
 OF_A_TRACE = [
     "accelerator_type VARCHAR",
     *(f"{name} DECIMAL(38,12)" for name in ("list_cost", "on_demand_list_cost", "contracted_cost", "carbon_weight")),
+    *(f"{name} BOOLEAN" for name in ("is_usage", "is_weighted")),
 ]
 ENUMERATED = {
     "provider_name": "provider_name",
@@ -72,6 +73,7 @@ BESIDE = {
     "dim_t_quantiles",
     "dim_vendor_claims",
     "fct_costs_by_commitment",
+    "fct_energy_integrals",
     "fct_lost_work",
     "fct_purchase_costs",
     "fct_restated_texts",

@@ -72,6 +72,13 @@ SUMS: dict[str, list[tuple[str, str]]] = {
     "fct_training_run_emissions_modelled": [  # one set of factors
         (plain("fct_training_run_emissions_modelled", "facility_energy_kwh", "factor_set_id = 'location_direct_v1'"), FACILITY)
     ],
+    "fct_energy_integrals": [  # idle shares, in joules
+        (
+            "select sum(integral) from marts.fct_energy_integrals inner join marts.fct_training_run_energy"
+            " using (training_run_id, usage_month) where measure = 'idle_share' and idle_share_facility_energy_kwh is not null",
+            "select cast(sum(idle_share_facility_energy_kwh) * 3600000 as decimal(38, 12)) from marts.fct_training_run_energy",
+        )
+    ],
     "fct_prepaid": [  # flows; opening and closing are balances, of which the first and the last are the change
         (
             plain("fct_prepaid", "purchased_cost - refunded_cost - amortised_used_cost - amortised_unused_cost"),

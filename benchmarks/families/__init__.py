@@ -1,6 +1,18 @@
 """Families of measures: each prepares its inputs once and pairs every command with its floor."""
 
-from benchmarks.families import bills, google, google_table, history, landing, node_hours, queries, refreshes, report, telemetry
+from benchmarks.families import (
+    bills,
+    google,
+    google_table,
+    history,
+    landing,
+    node_hours,
+    queries,
+    refreshes,
+    report,
+    telemetry,
+    trace,
+)
 
 FAMILIES = (
     *bills.FAMILIES,
@@ -11,6 +23,7 @@ FAMILIES = (
     *node_hours.FAMILIES,
     *queries.FAMILIES,
     *report.FAMILIES,
+    *trace.FAMILIES,
     *google.FAMILIES,
     *google_table.FAMILIES,
 )

@@ -25,7 +25,7 @@ from dagster_project.base.sql import literal
 from dagster_project.commands.one_run import find_run
 from dagster_project.evidence.tracing.answer import row_of, walked
 from dagster_project.evidence.tracing.command import figure_of
-from dagster_project.evidence.tracing.walk import ATTRIBUTIONS, Walk, columns_of
+from dagster_project.evidence.tracing.walk import PARTS, Walk, columns_of
 from dagster_project.warehouse.home import Home
 from reports import door
 from reports.errors import ReportError
@@ -201,7 +201,7 @@ def _walk(home: Home) -> Iterator[Walk]:
     ):
         connection.execute(f"set TimeZone = 'UTC'; attach {literal(str(home.site.published_file))} as published (read_only)")
         door.lock(connection)
-        yield Walk(connection, lambda *_: None, columns_of(connection), frozenset({ATTRIBUTIONS}))
+        yield Walk(connection, lambda *_: None, columns_of(connection), frozenset(PARTS))
 
 
 def _means(row: Mapping[str, Any], name: str) -> dict[str, str]:

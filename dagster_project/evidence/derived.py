@@ -25,13 +25,12 @@ from dagster_project.evidence import crate, known, layout
 from dagster_project.evidence.findings import Findings
 from dagster_project.evidence.layout import ISSUE, REPORT
 from dagster_project.evidence.manifest import BESIDE, MANIFEST, canonical, files_below, read_json
-from dagster_project.publishing.attributed import unequal_cells
+from dagster_project.publishing.attributed import ADDED_UP, unequal_cells
 from dagster_project.publishing.digest import literal, rows_by_name, table_digest
 from reports.door import Door, Row
 from reports.issue import Issue
 from reports.page.numbers import plain
 
-ATTRIBUTIONS = "fct_charge_attributions"  # published as Parquet alone: without a digest
 PLAIN = ("issue.json", "gates.json", "README.md", "load.sql", crate.FILE, MANIFEST, *BESIDE)
 CODE = ("version.json", "installed.txt", "run.lock")
 OTHER_FORM = (
@@ -78,11 +77,11 @@ def _of_tables(issued: Mapping[str, Any], connection: duckdb.DuckDBPyConnection)
     there = _names(connection, "select table_name from duckdb_tables() where schema_name = 'marts'")
     views = _names(connection, "select model from ops.report_statements")
     absent = {*issued["build"]["absent"]}  # report tables that the publication went without
-    for name in sorted(known.tables() - stated.keys() - views - absent - {ATTRIBUTIONS}):
+    for name in sorted(known.tables() - stated.keys() - views - absent - ADDED_UP.keys()):
         yield f"{ISSUE}: a publication has the table {name}, and the pack does not have it"
-    for name in sorted(there - stated.keys() - views - {ATTRIBUTIONS}):
+    for name in sorted(there - stated.keys() - views - ADDED_UP.keys()):
         yield f"data/marts/{name}.parquet: {ISSUE} has no digest of it, and no SELECT gives it"
-    for name in sorted((stated.keys() | views | {ATTRIBUTIONS}) - there):
+    for name in sorted((stated.keys() | views | ADDED_UP.keys()) - there):
         yield f"data/marts/{name}.parquet: it is a published table, and it is not there"
     for name in sorted(stated.keys() & there):
         if table_digest(connection, "marts", name).digest != stated[name]:
@@ -94,9 +93,10 @@ def _names(connection: duckdb.DuckDBPyConnection, sql: str) -> set[str]:
 
 
 def _of_attributions(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
-    other = connection.execute(f"select count(*) from ({unequal_cells(f'marts.{ATTRIBUTIONS}')})").fetchone() or (0,)
-    if other[0]:
-        yield f"data/marts/{ATTRIBUTIONS}.parquet: its parts of the bill do not add up to the published costs of their cells"
+    there = _names(connection, "select table_name from duckdb_tables() where schema_name = 'marts'")
+    for name in ADDED_UP.keys() & there:
+        if connection.execute(f"{unequal_cells(name, f'marts.{name}')} limit 1").fetchone():
+            yield f"data/marts/{name}.parquet: its parts of the bill do not add up to the published costs of their cells"
 
 
 def _of_queries(folder: Path, record: Any, connection: duckdb.DuckDBPyConnection, door: Door) -> Iterator[str]:

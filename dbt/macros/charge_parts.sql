@@ -89,3 +89,32 @@ left join {{ ref('int_recorded_accelerators') }} as recorded
 {% macro charge_group_id() -%}
 substr(md5({{ cell_id() }}), 1, 12) || substr(line_id, length(source_name) + 1)
 {%- endmacro %}
+
+{# Which part of its group a row of parts is, as two whole numbers. Where no run's time is known, the part of no run is the whole. #}
+{% macro share_of_part() -%}
+case
+        when whole_w > 0 then cast(w as string)
+        when whole_w is null or is_unheld_part then '1'
+        else '0'
+    end as share_numerator,
+    case when whole_w > 0 then cast(whole_w as string) else '1' end as share_denominator
+{%- endmacro %}
+
+{# What of a measure of a part of the bill is of a commitment, or of none: lines are rows of int_committed_lines beside the parts. #}
+{% macro of_commitment(measure) -%}
+case coalesce(lines.taken, 'whole')
+            when 'whole' then parts.part_{{ measure }}
+            {%- if measure == 'billed_cost' %}
+            when 'billed' then parts.part_{{ measure }}
+            when 'rest' then parts.part_{{ measure }}
+            {%- else %}
+            {%- if measure == 'effective_cost' %}
+            when 'effective' then parts.part_{{ measure }}
+            {%- endif %}
+            when 'use' then parts.part_{{ measure }}
+            when 'share' then lines.share_{{ measure }}
+            when 'rest' then {{ exact_sum(['parts.part_' ~ measure, '-lines.share_' ~ measure], 12) }}
+            {%- endif %}
+            else cast(0 as decimal(38, 12))
+        end
+{%- endmacro %}

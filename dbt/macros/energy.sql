@@ -110,6 +110,12 @@ cast({{ int_div(e, unit) if part == '//' else '(' ~ e ~ ' % ' ~ unit ~ ')' }} * 
 ) ~ ' as decimal(38,0))', 9) }}
 {%- endmacro %}
 
+{# Whole units of 1e-12 as a decimal of twelve places, however many there are. #}
+{% macro from_trillionths(x) -%}
+{%- set trillion = 'cast(1000000000000 as decimal(38,0))' -%}
+cast(cast({{ int_div(x, trillion) }} as decimal(25,0)) + cast({{ from_units('(' ~ x ~ ') % ' ~ trillion, 12) }} as decimal(13,12)) as decimal(38,12))
+{%- endmacro %}
+
 {# Whole units of 1e-12 s become hours at nine decimals, half up. #}
 {% macro hours(ps) -%}
 {{ from_units(int_div('cast(' ~ ps ~ ' + 1800000 as decimal(38,0))', 'cast(3600000 as decimal(38,0))'), 9) }}

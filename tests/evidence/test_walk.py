@@ -17,7 +17,7 @@ from dagster_project.evidence.tracing import rules
 from dagster_project.evidence.tracing.answer import walked
 from dagster_project.evidence.tracing.influence import Influence
 from dagster_project.evidence.tracing.rules import OWN, Rule, traced
-from dagster_project.evidence.tracing.walk import Walk, columns_of, divided_among, show_attributed
+from dagster_project.evidence.tracing.walk import ATTRIBUTIONS, COMMITTED, Walk, columns_of, divided_among, show_parts
 from reports.tracing.figures import FigureError, of_published
 from tests.evidence import trace_rules
 
@@ -89,7 +89,10 @@ def published() -> Iterator[duckdb.DuckDBPyConnection]:
             "create table attributions as select * exclude (provider_name, payer_account_id, sub_account_id, service_code,"
             f" region_id) from (from part_0 union all by name from part_1 union all by name {rest_of_it})"
         )
-        show_attributed(connection, "attributions")
+        connection.execute(
+            "create table of_commitments as select *, '' as commitment_id, '' as commitment_part from attributions where false"
+        )
+        show_parts(connection, {ATTRIBUTIONS: "attributions", COMMITTED: "of_commitments"})
         yield connection
 
 

@@ -47,12 +47,22 @@ def document(root: Path) -> str:
                 yield names[key]
             elif other is not None:
                 yield from read_by(other)
+            elif manifest["sources"].get(key, {}).get("schema") == "ops":
+                yield manifest["sources"][key]["name"]
 
     def written(rule: Mapping[str, Any], node: Mapping[str, Any]) -> dict[str, Any]:
-        if rule.get("statistic") != "statement":
+        """A statistic lists all that its statement reads: rows of the same key where a rule names inputs, else whole tables."""
+        if "statistic" not in rule or "gives" in rule:
             return dict(rule)
-        inputs = [{"of": name, "by": dict.fromkeys(node["config"]["meta"].get("key") or ())} for name in read_by(node)]
-        return {**rule, "statistic": list({one["of"]: one for one in inputs}.values())}
+        if rule["statistic"] == "statement":
+            stated, by = [], {"by": dict.fromkeys(node["config"]["meta"].get("key") or ())}
+        else:
+            stated, by = rule["statistic"] if isinstance(rule["statistic"], list) else [rule["statistic"]], {}
+        there = {one if isinstance(one, str) else one["of"] for one in (*stated, *rule.get("inputs", ()))}
+        return {
+            **rule,
+            "statistic": [*stated, *({"of": name, **by} for name in dict.fromkeys(read_by(node)) if name not in there)],
+        }
 
     tables = {
         name: {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,10 @@ from dagster_project.evidence.tracing.command import Trace, opened_trace, report
 from dagster_project.evidence.tracing.source_rows import trace_row
 from dagster_project.settings import load_settings
 from dagster_project.warehouse.home import Home
+from reports.tracing.figures import figure_id
+from tests import nightly
 from tests.conftest import Command
+from tests.evidence.walked import statistics_that_differ
 
 pytestmark = pytest.mark.slow
 
@@ -78,10 +82,50 @@ def test_of_a_ratio_both_parts_are_followed_or_its_inputs_are_listed(demo_home: 
     assert parts or all(step["rows"] for step in stated["steps"])
 
 
-def test_energy_ends_in_records_samples_and_seeds(demo_home: Path) -> None:
+def test_energy_ends_in_integrals_that_are_divided_once_with_records_samples_and_seeds_beside_them(demo_home: Path) -> None:
     stated, rows = answer(demo_home, "2026Q3/glance/facility_energy")
-    assert stated["steps"][-1]["table"] == "fct_training_run_energy" and stated["steps"][-1]["total"] == Decimal(stated["value"])
+    assert stated["steps"][-1]["table"] == "fct_energy_integrals" and stated["steps"][-1]["total"] == Decimal(stated["value"])
     assert {row["kind"] for row in rows} >= {"record", "sample", "seed"} and not any(row["kind"] == "bill" for row in rows)
+    integrals = [row for row in rows if row["kind"] == "energy"]
+    assert given(rows, "energy") == Decimal(stated["value"]) > 0
+    kwh: dict[str, Fraction] = {}
+    for row in integrals:
+        region, measure, _ = row["object"].rsplit(" / ", 2)
+        assert row["unit"] == "J" and row["contribution"] and measure == "facility"
+        factor, joules_of_kwh = row["share"].split("/")
+        kwh[region] = kwh.get(region, Fraction(0)) + Fraction(row["amount"]) * Fraction(factor) / int(joules_of_kwh)
+    billionths = [(energy * 10**9 + Fraction(1, 2)) // 1 for energy in kwh.values()]
+    assert len(billionths) > 20 and Decimal(sum(billionths)) / 10**9 == Decimal(stated["value"])
+
+
+@pytest.mark.parametrize("what", ["purchased_cost", "amortised_used_cost", "amortised_unused_cost", "closing_cost"])
+def test_what_was_paid_ahead_ends_in_the_bill_rows_of_its_commitment_and_leads_back(demo_home: Path, what: str) -> None:
+    with opened_trace(home_of(demo_home)) as trace:
+        [key] = trace.connection.execute(
+            "select provider_name, payer_account_id, commitment_id, usage_month, billing_currency"
+            f" from published.marts.fct_prepaid where {what} > 0"
+            " order by commitment_kind = 'savings_plan' desc, commitment_id, usage_month limit 1"
+        ).fetchall()
+        figure = figure_id(("fct_prepaid",), [str(value) for value in key], what)
+        stated = trace_figure(trace, figure)
+        rows = trace.landed.rows("from origins order by abs(contribution) desc, object, first_row")
+    assert {row["kind"] for row in rows} == {"bill"} and given(rows, "bill") == Decimal(stated["value"])
+    back = row_of(demo_home, f"{rows[0]['object']}:{rows[0]['first_row']}")
+    [prepaid] = [one for one in back["rows"] if one["table"] == "marts.fct_prepaid"]
+    assert {place[2] for place in prepaid["first"]} == {key[2]}, "rows of another commitment"
+    assert what == "closing_cost" or (list(map(str, key)) in prepaid["first"] and what in prepaid["measures"])
+
+
+def test_a_row_that_is_of_no_commitment_is_in_no_row_of_one(demo_home: Path) -> None:
+    stated = row_of(demo_home, f"{BILL}:4084")
+    tables = {one["table"]: one for one in stated["rows"]}
+    assert "marts.fct_prepaid" not in tables and tables["marts.fct_costs_by_commitment"]["count"] == 3
+    assert tables["marts.focus_1_4"]["count"] == 3
+
+
+def test_a_statistic_is_given_again_by_its_statement_on_its_listed_inputs_alone(demo_home: Path) -> None:
+    drawn = None if nightly.IS_NIGHTLY else 15
+    assert not statistics_that_differ(demo_home / "trainledger-home", demo_home / "trainledger.yaml", nightly.seed(), drawn)
 
 
 def test_a_figure_of_the_organisation_ends_in_the_row_of_its_own_file(demo_home: Path) -> None:
@@ -137,14 +181,12 @@ def test_no_sql_of_a_report_is_asked_and_a_number_that_no_row_gives_is_refused(
 def test_a_group_that_its_delivery_does_not_give_again_is_an_error(demo_home: Path) -> None:
     with opened_trace(home_of(demo_home)) as trace:
         groups = f"from attributed where {MONTH} and source_name = 'payer-a-cur' and training_run_id = 'align-sweep-a'"
-        trace.connection.execute("alter view attributions rename to kept_attributions")
+        trace.connection.execute(f"create temp table kept as from attributed where {MONTH}")
         for change in ("row_count + 1 as row_count", "billed_cost + 0.01 as billed_cost"):
-            trace.connection.execute(
-                f"create or replace temp view attributions as select * replace ({change}) from kept_attributions"
-            )
+            trace.connection.execute(f"create or replace temp view attributed as select * replace ({change}) from kept")
             trace.connection.execute(f"create or replace temp table groups as select *, billed_cost as amount_ {groups}")
             with pytest.raises(GateError, match=r"group .* of payer-a-cur was published with"):
-                trace.landed.add_bill_rows("bill", "billed_cost")
+                trace.landed.add_bill_rows("bill", "fct_charge_attributions", "billed_cost")
 
 
 def test_a_figure_is_reported_with_its_rows_and_a_file_of_all_that_is_behind(
@@ -190,7 +232,7 @@ def test_a_row_inside_a_group_is_traced_to_the_group(demo_home: Path) -> None:
     with opened_trace(home_of(demo_home)) as trace:
         groups = f"from attributed where {MONTH} and row_count > 3 and source_name = 'payer-a-cur'"
         trace.connection.execute(f"create or replace temp table groups as select *, billed_cost as amount_ {groups}")
-        trace.landed.add_bill_rows("bill", "billed_cost")
+        trace.landed.add_bill_rows("bill", "fct_charge_attributions", "billed_cost")
         group, name, last = trace.connection.execute(
             "select charge_group_id, object, max(first_row) from origins group by all having count(*) > 3 order by all limit 1"
         ).fetchone() or ("", "", 0)

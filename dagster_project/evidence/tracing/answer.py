@@ -22,6 +22,7 @@ WORDS = {
     "sum": "is the sum of",
     "share": "is a part of the sum of",
     "ratio": "is one over the other of",
+    "energy": "is, divided once, the sum of",
     "statistic": "is given by its table's statement from",
     "lookup": "is stated by",
     "landed": "comes from landed rows",
@@ -38,7 +39,7 @@ def walked(walk: Walk, figure: Figure) -> tuple[str | None, str]:
         raise FigureError(f"The published tables have {plain(value)} for {figure.id}, the report prints {figure.value}. {AGAIN}")
     walk.follow(figure.model, figure.column, walk.rows_of(figure.model, condition, figure.column))
     kind = walk.steps[0].kind if walk.steps else "sum"
-    if kind in ("sum", "share") and value and len(walk.steps) == 1:
+    if kind in ("sum", "share", "energy") and value and len(walk.steps) == 1:
         raise GateError(f"{figure.id} is {plain(value)}, and no row gives it", remedy="Refresh, and render the report again.")
     return plain(value), kind
 

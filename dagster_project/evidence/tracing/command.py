@@ -25,7 +25,7 @@ from dagster_project.evidence.tracing.endings import ENDINGS
 from dagster_project.evidence.tracing.in_pack import readable_tables
 from dagster_project.evidence.tracing.landed import Landed
 from dagster_project.evidence.tracing.rules import traced
-from dagster_project.evidence.tracing.walk import ATTRIBUTIONS, Walk, columns_of, show_attributed
+from dagster_project.evidence.tracing.walk import PARTS, Walk, columns_of, show_parts
 from dagster_project.publishing.parts import LINK
 from dagster_project.warehouse import modelling
 from dagster_project.warehouse.building import Listener, no_listener
@@ -78,7 +78,7 @@ def opened_trace(home: Home, text: str = "") -> Iterator[Trace]:
         if home.site.publication() is None:
             remedy = "Run `trainledger refresh` first."
             raise UsageError("nothing is published yet", where=str(home.site.published_file), remedy=remedy)
-        with _opened(home, home.site.published_file, home.site.published / LINK / ATTRIBUTIONS) as trace:
+        with _opened(home, home.site.published_file, home.site.published / LINK) as trace:
             yield trace
     except ReportError as error:
         raise UsageError(str(error).rstrip(".")) from None
@@ -101,23 +101,27 @@ def _opened_issue(home: Home, report_id: str) -> Iterator[tuple[Path, dict[str, 
             yield file, record | {"quarter": record["quarter"]}
 
 
+def read_of_parts(connection: duckdb.DuckDBPyConnection, home: Home, name: str, parquet: Path | None) -> str:
+    """Where parts of the bill are read: in an issued report, in the Parquet of a publication, or in an empty table."""
+    if parquet is None:
+        return f"published.marts.{name}"
+    if any((parquet / name).glob("*.parquet")):
+        return f"read_parquet({literal(f'{parquet / name}/*.parquet')}, hive_partitioning = false)"
+    declared = modelling.project(home.root)["nodes"][f"model.trainledger.{name}"]["columns"]
+    columns = ", ".join(f"{column} {one['data_type']}" for column, one in declared.items())
+    connection.execute(f"create temp table no_{name} ({columns})")
+    return f"no_{name}"
+
+
 @contextmanager
-def _opened(home: Home, file: Path, attributions: Path | None) -> Iterator[Trace]:
+def _opened(home: Home, file: Path, parquet: Path | None) -> Iterator[Trace]:
     with (
         TemporaryDirectory(prefix="trainledger-trace-") as spill,
         duckdb.connect(config=settings(Path(spill), home.site.memory_limit)) as connection,
     ):
         connection.execute(f"set TimeZone = 'UTC'; attach {literal(str(file))} as published (read_only)")
-        if attributions is None:
-            made = f"view attributions as from published.marts.{ATTRIBUTIONS}"
-        elif any(attributions.glob("*.parquet")):
-            made = f"view attributions as from read_parquet({literal(f'{attributions}/*.parquet')}, hive_partitioning = false)"
-        else:
-            declared = modelling.project(home.root)["nodes"][f"model.trainledger.{ATTRIBUTIONS}"]["columns"]
-            columns = ", ".join(f"{name} {column['data_type']}" for name, column in declared.items())
-            made = f"table attributions ({columns})"
-        connection.execute(f"create temp {made}")
-        show_attributed(connection, "attributions")
+        parts = PARTS if parquet else PARTS.keys() & columns_of(connection).keys()
+        show_parts(connection, {name: read_of_parts(connection, home, name, parquet) for name in parts})
         landed = Landed(connection, home)
 
         def end(ending: str, table: str, column: str, rows: str) -> None:

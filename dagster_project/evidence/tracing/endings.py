@@ -17,11 +17,13 @@ from dagster_project.evidence.tracing.published import (
     Rows,
     add_deliveries,
     add_inputs,
+    add_integrals,
     add_operations,
     add_quarantined,
     add_settings,
     columns_of,
     lookup_condition,
+    runs_of,
     seeds_of_energy,
 )
 from dagster_project.evidence.tracing.walk import WEIGHT, divided_among
@@ -33,6 +35,7 @@ BROKEN_OUT = "provider_name <> 'AWS' or service_code in ('AmazonEC2', 'AmazonS3'
 PRODUCT = f"case when {BROKEN_OUT} then service_code else 'Other' end"  # as carbon names the services of a bill
 IN_NO_CELL = "['negative_emission', 'unknown_region', 'duplicate_row']"  # why a carbon row is quarantined
 ALIASES = "stg_training_runs__aliases"
+FIGURES = "stg_user_inputs__figures"
 STAGED = {"AWS": "stg_aws_carbon__emissions", "Google Cloud": "stg_gcp_carbon__emissions"}
 # as the models write a host, a run key and a run's id
 HOST = "coalesce(here.host_id, '')"
@@ -43,7 +46,7 @@ RECORD_RUN = "substr(regexp_replace(lower(recorded_id), '[^a-z0-9_-]', '-', 'g')
 def add_bill(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
     """The bill rows of these parts of groups, each with its contribution, or with what it weighs."""
     landed.connection.execute(f"create or replace temp table groups as from {rows}")
-    landed.add_bill_rows("weight" if column == WEIGHT else "bill", column)
+    landed.add_bill_rows("weight" if column == WEIGHT else "bill", of_table, column)
 
 
 def add_carbon(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
@@ -182,7 +185,7 @@ def add_records(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
 
 def add_runs(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
     """The records of runs; of runs known from a tag of a bill alone, that there is none."""
-    add_records(landed, of_table, column, rows)
+    add_records(landed, of_table, column, runs_of(landed, rows))
     unrecorded = """select source_name, 'no record names it; the bill does' as object, 0 as row_count, usage_month,
             training_run_id
         from published.marts.fct_run_cell_costs semi join runs using (training_run_id)
@@ -223,11 +226,31 @@ def add_samples(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
 
 
 def add_energy(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
-    """The records and samples of these runs and months, and the seeds of power and PUE that their energy is worked out with."""
+    """These integrals, the records and samples of their runs and months, the seeds behind them, what states energy."""
+    add_integrals(landed, of_table, column, rows)
+    add_stated_energy(landed, of_table, rows)
     add_records(landed, of_table, column, rows)
     add_samples(landed, of_table, column, rows)
     for seed, condition in seeds_of_energy(rows).items():
         add_seed_rows(landed, of_table, seed, condition)
+
+
+def add_stated_energy(landed: Landed, of_table: str, rows: Rows) -> None:
+    """The rows of inputs in which the organisation states the energy of these runs and months."""
+    kinds = [str(kind) for kind in built_kinds() if KINDS[kind].fact == "inputs"]
+    sql = f"""select distinct source_name from published.ops.dim_deliveries
+        where is_elected and list_contains(?, kind) and exists (select 1 from {rows} where basis = 'stated') order by all"""
+    for (source,) in landed.connection.execute(sql, [kinds]).fetchall():
+        landed.show(landed.elected(source), FIGURES)
+        stated = f"""select stated.source_name, source_object as object, row_number as first_row,
+                files.content_hash as delivery_content_hash, usage_month, training_run_id, value as amount, unit, key as detail
+            from staging.{FIGURES} as stated
+            inner join (select distinct training_run_id, usage_month from {rows} where basis = 'stated') as asked
+                on stated.run_key = asked.training_run_id and stated.valid_from = asked.usage_month
+            inner join (select source_name, source_object, content_hash from raw.landed_files) as files
+                using (source_name, source_object)
+            where kind = 'measured_energy'"""
+        landed.add("record", of_table, stated)
 
 
 def add_readings(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
@@ -240,11 +263,6 @@ def add_readings(landed: Landed, of_table: str, column: str, rows: Rows) -> None
             and matches.usage_month >= watts.valid_from_month - interval 12 month)"""
     add_samples(landed, of_table, column, measured)
     add_seed_rows(landed, of_table, "unmetered_rails")
-
-
-def add_commitment(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
-    """The deliveries of the bills of the payer and month that a commitment was bought, used or refunded in."""
-    add_deliveries(landed, of_table, rows)
 
 
 def add_lookup(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
@@ -298,7 +316,6 @@ ENDINGS: dict[str, Callable[[Landed, str, str, Rows], None]] = {
     "bill": add_bill,
     "carbon": add_carbon,
     "carbon_of_version": add_carbon_of_version,
-    "commitment": add_commitment,
     "constant": add_nothing,
     "deliveries": add_listed,
     "energy": add_energy,

@@ -23,7 +23,7 @@ from dagster_project.evidence.tracing import origins, published
 from dagster_project.evidence.tracing.answer import answer_of, walked
 from dagster_project.evidence.tracing.published import GROUP, Rows
 from dagster_project.evidence.tracing.rules import traced
-from dagster_project.evidence.tracing.walk import ATTRIBUTIONS, WEIGHT, Walk, columns_of, show_attributed
+from dagster_project.evidence.tracing.walk import PARTS, WEIGHT, Walk, columns_of, show_parts
 from reports.door import SECONDS_OF_ALL, DoorError, lock, require_select, settings, time_limit
 from reports.publication import copied_tables
 from reports.tracing.figures import QUARTER, in_report, read_report
@@ -68,7 +68,7 @@ def trace_in_pack(path: Path, text: str, out: Path | None = None) -> dict[str, A
         with readable_tables(folder) as file, duckdb.connect(config=settings(file.with_name("spill"))) as connection:
             connection.execute(f"set TimeZone = 'UTC'; attach {literal(str(file))} as published (read_only)")
             lock(connection)
-            show_attributed(connection, f"published.marts.{ATTRIBUTIONS}")
+            show_parts(connection, {name: f"published.marts.{name}" for name in PARTS.keys() & columns_of(connection).keys()})
             found = Packed(connection)
 
             def end(ending: str, table: str, column: str, rows: str) -> None:
@@ -129,6 +129,7 @@ def add_cells(found: Packed, of_table: str, column: str, rows: Rows) -> None:
 def add_runs(found: Packed, of_table: str, column: str, rows: Rows) -> None:
     """These runs as the pack has them; which records and tags made a run, only its landing shows."""
     run = "concat_ws(' ', recorded_id, state, accelerator_type, started_at, ended_at)"
+    rows = published.runs_of(found, rows)
     of_rows = f"published.marts.dim_training_runs semi join {rows} using (training_run_id)"
     place = "'runs' as source_name, training_run_id as object, 1 as row_count"
     found.add("record", of_table, f"select {place}, training_run_id, {run} as detail from {of_rows}")
@@ -143,7 +144,8 @@ def add_samples(found: Packed, of_table: str, column: str, rows: Rows) -> None:
 
 
 def add_energy(found: Packed, of_table: str, column: str, rows: Rows) -> None:
-    """The samples of these runs and months, the runs, and the seeds of power and PUE."""
+    """These integrals, the samples of their runs and months, the runs, and the seeds of power and PUE."""
+    published.add_integrals(found, of_table, column, rows)
     add_samples(found, of_table, column, rows)
     add_runs(found, of_table, column, rows)
     for seed, condition in published.seeds_of_energy(rows).items():
@@ -192,7 +194,6 @@ ENDINGS: dict[str, Callable[[Packed, str, str, Rows], None]] = {
     "bill": add_groups,
     "carbon": add_cells,
     "carbon_of_version": add_cells,
-    "commitment": add_listed,
     "constant": add_nothing,
     "deliveries": add_listed,
     "energy": add_energy,

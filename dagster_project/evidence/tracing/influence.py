@@ -1,7 +1,7 @@
 """From rows of a table to the rows of tables and pages that are made of them: the rules of a walk, the other way.
 
-Sums, shares and weights are followed, and ratios of what they give; counts, statistics and loose shares are not: of these a row
-is an input, and no part. A row whose amount is 0 is a part of nothing.
+Sums, shares, integrals and weights are followed, and ratios of what they give; counts, statistics and loose shares are not: of
+these a row is an input, and no part. A row whose amount is 0 is a part of nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from dagster_project.base.sql import quoted
 from dagster_project.evidence.tracing.rules import OWN, Rule, Term, Traced, traced
-from dagster_project.evidence.tracing.walk import ATTRIBUTIONS, Walk, relation
+from dagster_project.evidence.tracing.walk import PARTS, Walk, relation
 from dagster_project.publishing.digest import plain_text
 from reports.page.numbers import plain
 from reports.tracing.figures import IN_SQL, VALUE, figure_id, headline_id, row_key, tables_of
@@ -32,7 +32,8 @@ class Influence:
 
     def begin(self, name: str, rows: str) -> None:
         """Rows of a table, with every number of theirs that is not 0. Of attributions no others are read."""
-        if name == ATTRIBUTIONS:
+        self.walk.require(name)
+        if name in PARTS:
             copied = f"select *, row_number() over () as row_ from ({rows})"
             self.walk.connection.execute(f"create or replace temp table copy_{name} as {copied}")
             self._copies[name] = f"copy_{name}"
@@ -153,6 +154,6 @@ def _readers(of: str, column: str) -> Iterator[tuple[Traced, str, Rule, Term]]:
             for rule in table.of(target):
                 for term in (*rule.terms, *filter(None, [rule.weighed])):
                     is_read = term.of == of or (term.of == OWN and table.name == of)
-                    is_part = (rule.kind in ("sum", "share", "ratio") and not term.is_loose) or term is rule.weighed
+                    is_part = (rule.kind in ("sum", "share", "ratio", "energy") and not term.is_loose) or term is rule.weighed
                     if is_read and is_part and not term.distinct and (term.column or target) == column:
                         yield table, target, rule, term

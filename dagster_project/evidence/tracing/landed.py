@@ -19,6 +19,7 @@ from dagster_project.base.sql import literal, rows_by_name
 from dagster_project.election.winners import Elected
 from dagster_project.evidence.tracing import origins
 from dagster_project.evidence.tracing.published import GROUP
+from dagster_project.evidence.tracing.rules import traced
 from dagster_project.evidence.tracing.walk import divided_among
 from dagster_project.landing.records import Generation
 from dagster_project.warehouse import modelling
@@ -56,13 +57,14 @@ class Landed:
         self._statements = {unique_id.rpartition(".")[2]: text.replace('"build".', "") for unique_id, text in texts}
         connection.execute(STUBS)
         # rows that are groups of their own are found by their names; as if every run were recorded, a tag makes no other one
-        recorded = "select distinct usage_month, training_run_id from attributions where training_run_id is not null"
+        recorded = "select distinct usage_month, training_run_id from attributed where training_run_id is not null"
         connection.execute(f"create or replace table intermediate.int_recorded_months as {recorded}")
         for kind in built_kinds():
             show_rows(connection, self._rules, self._landing, [], kind)
         origins.create(connection)
         connection.execute("create temp table groups as select *, billed_cost as amount_ from attributed limit 0")
         self._compared: set[str] = set()
+        self._generations: dict[str, list[Generation]] = {}  # read once: a question may ask a thousand deliveries
 
     def add(self, kind: str, of_table: str, rows: str) -> None:
         """Report rows of a query as behind rows of a table."""
@@ -74,7 +76,9 @@ class Landed:
 
     def generations(self, source: str) -> list[Generation]:
         """Every generation that is landed of a source."""
-        return self._landing.read(source).generations if source in self._sources else []
+        if source not in self._generations:
+            self._generations[source] = self._landing.read(source).generations if source in self._sources else []
+        return self._generations[source]
 
     def delivery(self, source: str, content_hash: str) -> Generation:
         """A landed delivery by its hash, its bytes compared with their sha256."""
@@ -117,7 +121,7 @@ class Landed:
             if deliveries := self.elected(source, month):
                 yield source, month, deliveries
 
-    def add_bill_rows(self, kind: str, measure: str) -> None:
+    def add_bill_rows(self, kind: str, of_table: str, measure: str) -> None:
         """The bill rows of the groups in the temporary table `groups` (parts of groups, with an amount of a measure).
 
         A part of a group is divided among its rows in proportion to what each states as its cost, evenly where none states any.
@@ -133,7 +137,7 @@ class Landed:
                     self._show_aws_rows(some, month)
                 else:
                     self._show_google_rows(some)
-                self._add_asked(kind, measure, source, month)
+                self._add_asked(kind, of_table, measure, source, month)
 
     def require(self, differences: str, what: str) -> None:
         """A query of what differs from what was published finds nothing. GateError: `what`, filled from its first row."""
@@ -150,11 +154,11 @@ class Landed:
                 cast(regexp_extract(charge_group_id, '{GROUP}', 2) as bigint) as row_number,
                 regexp_extract(charge_group_id, '{GROUP}', 3) as what, delivery_content_hash, max(row_count) as row_count,
                 sum(billed_cost) as billed_cost
-            from attributions where {of_month} and delivery_content_hash in ({listed}) group by all""")
+            from attributed where {of_month} and delivery_content_hash in ({listed}) group by all""")
         self.connection.execute(f"""create or replace temp table asked as
             from known semi join (from groups where {of_month}) using (charge_group_id, delivery_content_hash)""")
 
-    def _add_asked(self, kind: str, measure: str, source: str, month: date) -> None:
+    def _add_asked(self, kind: str, of_table: str, measure: str, source: str, month: date) -> None:
         """Check the rows that were found of the asked groups, and add them to what is reported."""
         differing = f"""select charge_group_id, {literal(source)}, asked.row_count, asked.billed_cost,
                 count(rows.object) as found, coalesce(sum(rows.billed), 0) as billed
@@ -164,13 +168,13 @@ class Landed:
         parts = f"""select groups.*, rows.object, rows.row_number, rows.billed, rows.stated as part_
             from groups inner join rows using (charge_group_id)
             where source_name = {literal(source)} and usage_month = date '{month}'"""
-        divided = divided_among(parts, "charge_group_id, training_run_id, reason, cost_component", "object, row_number")
+        divided = divided_among(parts, ", ".join(traced()[of_table].key), "object, row_number")
         rows = f"""select source_name, object, row_number as first_row, delivery_content_hash, usage_month, training_run_id,
                 reason, attribution_rule, share_numerator || '/' || share_denominator as share, charge_group_id, billed as amount,
                 billing_currency as unit, contribution_ as contribution, {literal(measure)} as measure,
                 case when row_count > 1 then 'of a group of ' || row_count end as detail
             from ({divided}) where contribution_ is distinct from 0"""
-        self.add(kind, "fct_charge_attributions", rows)
+        self.add(kind, of_table, rows)
 
     def _grouping(self) -> tuple[str, str, str]:
         """How AWS lines become groups: the CTEs before, the columns of a group, and its unblended cost as an aggregate."""
@@ -225,7 +229,7 @@ class Landed:
             self._key_aws_rows([generation], month)
             named_by = "select first_object, first_row from keyed where object = ? and row_number = ?"
             first = self.connection.execute(named_by, first).fetchone() or first
-        sql = f"""select distinct charge_group_id from attributions where source_name = ? and delivery_content_hash = ?
+        sql = f"""select distinct charge_group_id from attributed where source_name = ? and delivery_content_hash = ?
                 and regexp_extract(charge_group_id, '{GROUP}', 1) = ? and regexp_extract(charge_group_id, '{GROUP}', 2) = ?
             order by all"""
         found = self.connection.execute(sql, [generation.source, generation.content_hash, first[0], str(first[1])])

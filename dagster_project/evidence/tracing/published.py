@@ -36,7 +36,7 @@ SEEDS = {  # of a dimension that is a seed: its file, and the columns by which a
 
 
 class Origins(Protocol):
-    """Where what is found is added: a connection with the table of origins, and `attributions` of the bill."""
+    """Where what is found is added: a connection with the table of origins, and views of the parts of the bill."""
 
     connection: duckdb.DuckDBPyConnection
 
@@ -56,15 +56,35 @@ def lookup_condition(table: str, rows: Rows) -> tuple[str, str]:
     return seed, f"({', '.join(names)}) in (select ({key}) from {rows})" if names else "true"
 
 
+def runs_of(found: Origins, rows: Rows) -> Rows:
+    """The rows, or where they are of pairs of a comparison the runs of these pairs."""
+    if "training_run_id" in columns_of(found, rows):
+        return rows
+    return f"(from published.marts.dim_training_runs semi join {rows} using (workload_key, pair_key))"
+
+
 def seeds_of_energy(rows: Rows) -> dict[str, str]:
     """The seeds of power, meters and PUE that the energy of some rows is worked out with: of each, which of its rows."""
+    energies = f"(from published.marts.fct_training_run_energy semi join {rows} using (training_run_id, usage_month))"
     used = "{0} in (select {0} from published.marts.dim_training_runs semi join " + rows + " using (training_run_id))"
     found_by = {"accelerator_power": "accelerator_type", "host_power": "accelerator_type", "it_overhead": "provider_name"}
     is_named = "starts_with(energy.pue_source, concat(seed.source, ', ', seed.data_year, ', ', seed.region_id))"
-    of_pue = f"exists (select 1 from {rows} as energy where {is_named})"
-    of_meters = f"exists (select 1 from {rows} as energy where energy_kwh_measured + energy_kwh_driver_power > 0)"
+    of_pue = f"exists (select 1 from {energies} as energy where {is_named})"
+    of_meters = f"exists (select 1 from {energies} as energy where energy_kwh_measured + energy_kwh_driver_power > 0)"
     of_energy = {"pue": of_pue, "meters": of_meters, "sampling_errors": of_meters}
     return {seed: used.format(name) for seed, name in found_by.items()} | of_energy
+
+
+def add_integrals(found: Origins, of_table: str, column: str, rows: Rows) -> None:
+    """Joules and chip-seconds, each with what makes kWh or hours of it and what it gives of the figure."""
+    factor = column.replace("integral", "factor")
+    integrals = f"""select '{of_table}' as source_name, 1 as row_count, usage_month, training_run_id, {column} as amount,
+            concat_ws(' / ', training_run_id, usage_month, nullif(region_id, ''), nullif(pool_id, ''), measure, basis) as object,
+            case basis when 'chip_time' then 's' else 'J' end as unit,
+            {factor} || case basis when 'chip_time' then '/3600' else '/3600000' end as share,
+            amount_ as contribution, {literal(column)} as measure
+        from {rows}"""
+    found.add("energy", of_table, integrals)
 
 
 def add_quarantined(found: Origins, of_table: str, rows: Rows) -> None:

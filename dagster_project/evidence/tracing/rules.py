@@ -7,18 +7,20 @@ rows it holds (`when`), and one class:
     sum        rows of other tables add up to the figure, to the last digit
     share      the figure is a part of the sum of rows of other tables, and is divided among them in proportion
     ratio      one column over another of the same row, each with a rule of its own
-    statistic  its inputs are listed; the table's statement gives it again from them (`statement`: the tables that it reads)
+    energy     integrals add up: joules or chip-seconds times their factor, divided once by `per`, for each region and pool
+    statistic  its inputs are listed; the table's statement gives it again from them (`statement`: the tables that it reads), or
+               where that reads more than is published `gives`, over the listed rows `p` and the row `own`
     lookup     a row of a seed, of an operation or of an input states it
-    landed     rows of landed objects give it: bill, carbon, commitment, energy, samples, readings, records
+    landed     rows of landed objects give it: bill, carbon, energy, samples, readings, records
 
 A term of a sum is a table (`of`; own: the same row) with its column of the same name (`column`) in the rows that have the same
 values in the columns of the own key. `by` names those that are called otherwise, by a column or an expression over the rows `p`;
 null: not compared. `with` puts the columns of other tables beside the rows, by their keys. A quarter is compared with a month,
 as is a fiscal year: `period: before` is the quarter before, `month_1` its first month. `where` is a further condition, `less`
 takes the term away, `per` is what the unit of the rows is of the figure's (1000: kg of a tonne), `distinct` counts values
-instead. A `loose` share is of rows of a whole month, of which only some hours are meant: it is divided, and not followed from
-such a row back to the figure. `inputs` are rows that a share was reckoned with, `weighed` those by which rows of landed objects
-were divided. `each` repeats a rule: `${mass}` in it is each of the listed words in turn.
+instead. A `loose` share is of rows of a whole month, of which only some hours are meant, or implied by them: it is divided, and
+not followed from such a row back to the figure. `inputs` are rows that a share was reckoned with, `weighed` those by which rows
+of landed objects were divided. `each` repeats a rule: `${mass}` in it is each of the listed words in turn.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ from pathlib import Path
 from typing import Any
 
 FILE = Path(__file__).with_name("rules.json")
-CLASSES = ("sum", "share", "ratio", "statistic", "lookup", "landed")
+CLASSES = ("sum", "share", "ratio", "energy", "statistic", "lookup", "landed")
 OWN = "own"  # the same row
 
 
@@ -72,19 +74,20 @@ class Rule:
     when: str = "true"
     inputs: tuple[Term, ...] = ()
     weighed: Term | None = None
+    gives: str = ""
 
     @classmethod
     def read(cls, text: Mapping[str, Any]) -> Rule:
         """LookupError where a rule has no class, or two."""
         kinds = [kind for kind in CLASSES if kind in text]
-        if len(kinds) != 1 or {*text} - {"columns", "when", "inputs", "weighed", *CLASSES}:
+        if len(kinds) != 1 or {*text} - {"columns", "when", "inputs", "weighed", "gives", *CLASSES}:
             raise LookupError(f"a rule of a trace has one class of {', '.join(CLASSES)}, columns and when: {text}")
         [kind] = kinds
         asked = text[kind] if isinstance(text[kind], list) else [text[kind]]
         terms = tuple(Term(OWN, one) if kind == "ratio" else Term.read(one) for one in asked)
         inputs = tuple(map(Term.read, text.get("inputs", ())))
         weighed = Term.read(text["weighed"]) if "weighed" in text else None
-        return cls(kind, terms, tuple(text.get("columns", ())), text.get("when", "true"), inputs, weighed)
+        return cls(kind, terms, tuple(text.get("columns", ())), text.get("when", "true"), inputs, weighed, text.get("gives", ""))
 
 
 @dataclass(frozen=True)

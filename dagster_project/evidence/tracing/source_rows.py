@@ -15,7 +15,7 @@ from dagster_project.evidence.tracing.answer import SHOWN
 from dagster_project.evidence.tracing.command import Trace
 from dagster_project.evidence.tracing.influence import Influence
 from dagster_project.evidence.tracing.landed import Landed, facts_of
-from dagster_project.evidence.tracing.walk import ATTRIBUTIONS
+from dagster_project.evidence.tracing.walk import ATTRIBUTIONS, COMMITTED
 from dagster_project.landing.records import Generation
 from dagster_project.publishing.digest import plain_text
 from dagster_project.warehouse.building import Listener, no_listener
@@ -23,6 +23,7 @@ from reports.tracing.figures import read_report
 
 Parts = list[dict[str, Any]]  # the runs and residuals that have a part of a landed row
 Starts = dict[str, str]  # tables whose rows are made of it: a query of these rows
+INTEGRALS = "fct_energy_integrals"
 NO_PART = {  # by the fact of a source: why none has a part of its row
     "bill": "no run and no residual carries it: its payer and month have another book, or it is a SavingsPlanNegation, which only"
     " takes away again what covered usage shows",
@@ -134,8 +135,9 @@ def _bill(landed: Landed, groups: list[str], content_hash: str) -> tuple[Parts, 
             share_numerator || '/' || share_denominator as share, cost_component, billed_cost, effective_cost, billing_currency
         from own_groups order by all""")
     landed.connection.execute("create or replace temp table groups as select *, billed_cost as amount_ from own_groups")
-    landed.add_bill_rows("bill", "billed_cost")  # the group's rows are counted and added up
-    return parts, {ATTRIBUTIONS: "from own_groups"} if parts else {}
+    landed.add_bill_rows("bill", ATTRIBUTIONS, "billed_cost")  # the group's rows are counted and added up
+    committed = "from committed semi join own_groups using (source_name, usage_month, charge_group_id, delivery_content_hash)"
+    return parts, {ATTRIBUTIONS: "from own_groups", COMMITTED: committed} if parts else {}
 
 
 def _carbon(landed: Landed, generation: Generation, name: str, row: int) -> tuple[Parts, Starts]:
@@ -171,11 +173,11 @@ def _sample(landed: Landed) -> tuple[Parts, Starts]:
     runs = [(part["training_run_id"], part["usage_month"]) for part in parts if part["training_run_id"]]
     listed = ", ".join(f"({literal(run)}, date '{month}')" for run, month in runs)
     of_runs = f"where (training_run_id, usage_month) in ({listed})"
-    return parts, {"fct_training_run_energy": f"from published.marts.fct_training_run_energy {of_runs}"} if runs else {}
+    return parts, {INTEGRALS: f"from published.marts.{INTEGRALS} {of_runs}"} if runs else {}
 
 
 def _record(landed: Landed) -> tuple[Parts, Starts]:
     parts = landed.rows(f"select distinct part, recorded_id, {endings.RECORD_RUN} as training_run_id from here order by all")
     runs = ", ".join(literal(part["training_run_id"]) for part in parts)
-    tables = ("dim_training_runs", "fct_training_run_energy")
+    tables = ("dim_training_runs", INTEGRALS)
     return parts, {table: f"from published.marts.{table} where training_run_id in ({runs})" for table in tables}

@@ -18,7 +18,8 @@ from dagster_project.base.failures import GateError
 from dagster_project.base.sql import CELL, literal, quoted
 from dagster_project.evidence.tracing.rules import OWN, Rule, Term, Traced, traced
 
-ATTRIBUTIONS = "fct_charge_attributions"
+ATTRIBUTIONS, COMMITTED = "fct_charge_attributions", "fct_commitment_attributions"
+PARTS = {ATTRIBUTIONS: "attributed", COMMITTED: "committed"}  # published as Parquet alone: the view in which each is shown
 WEIGHT = "carbon_weight"  # of attributions: with what a part weighs in the division of its carbon cell
 QUARTER = "year({0}) || 'Q' || quarter({0})"
 FISCAL_YEAR = """cast(year({0} + to_months(cast(
@@ -74,11 +75,11 @@ class Walk:
                 continue
             self.steps.append(Step(depth, name, column, rule.kind if is_number else "decided", found, total))
             match rule.kind:
-                case "sum" | "share" | "ratio" if not is_number:
+                case "sum" | "share" | "ratio" | "energy" if not is_number:
                     self._list(name, rule.terms, some, depth + 1)
-                case "sum" | "share" if any(term.of in self.beyond for term in rule.terms):
+                case "sum" | "share" | "energy" if any(term.of in self.beyond for term in rule.terms):
                     pass
-                case "sum" | "share":
+                case "sum" | "share" | "energy":
                     self._divide(name, column, rule, some, depth)
                 case "ratio":
                     for term in rule.terms:
@@ -118,7 +119,8 @@ class Walk:
 
     def _divide(self, name: str, column: str, rule: Rule, rows: str, depth: int) -> None:
         """Follow each term of a sum with the contributions of its rows."""
-        per = max([term.per for term in rule.terms], default=1)
+        is_energy = rule.kind == "energy"
+        per = 1 if is_energy else max([term.per for term in rule.terms], default=1)
         own = self._table(
             f"select * replace (cast(amount_ * {per} as {MONEY}) as amount_), row_number() over () as own_ from {rows}"
         )
@@ -126,7 +128,10 @@ class Walk:
             (
                 number,
                 term,
-                self._table(f"select *, row_number() over () as part_row_ from ({self._joined(name, column, term, own)})"),
+                self._table(
+                    "select *, row_number() over () as part_row_"
+                    f" from ({self._joined(name, column, term, own, is_divided=is_energy)})"
+                ),
             )
             for number, term in enumerate(rule.terms)
         ]
@@ -136,6 +141,8 @@ class Walk:
         )
         if rule.kind == "sum":
             self._require_sum(name, column, own, listed, per)
+        elif is_energy:
+            self._require_division(name, column, own, [(term, one) for _, term, one in parts])
         divided = self._table(
             divided_among(f"select * from ({listed}) as parts inner join {own} as own using (own_)", "own_", "term_, part_row_")
         )
@@ -163,7 +170,30 @@ class Walk:
             remedy = "Was it published by other code, or changed? Refresh, then trace again."
             raise GateError(f"{name}: the rows behind {column} add up to {found or 0}, it states {stated}", remedy=remedy)
 
-    def _joined(self, name: str, column: str, term: Term, rows: str, *, has_amounts: bool = False) -> str:
+    def _require_division(self, name: str, column: str, own: str, terms: Sequence[tuple[Term, str]]) -> None:
+        """GateError where integrals, divided once for each region and pool, half up in whole numbers, are not what is stated."""
+        divided = "select null::bigint as own_, null::hugeint as given_ where false"
+        for term, joined in terms:
+            unit, sum_ = f"cast({term.per}0000000000000 as hugeint)", f"sum({_whole(term.column)})"
+            rest = f"(2 * (sum_ % {unit}) * factor_ + {unit}) // (2 * {unit})"
+            sums = (
+                f"select own_, region_id, pool_id, {_whole(_factor(term))} as factor_, {sum_} as sum_ from {joined} group by all"
+            )
+            sign = "-" if term.is_less else ""
+            divided += f" union all select own_, {sign}(sum_ // {unit} * factor_ + {rest}) from ({sums})"
+        wrong = self.connection.execute(f"""select {quoted(column)}, given_ from {own} as own
+            left join (select own_, sum(given_) as given_ from ({divided}) group by own_) as divisions using (own_)
+            where {quoted(column)} is not null and coalesce(given_, 0) <> {_whole(column)} limit 1""").fetchone()
+        if wrong:
+            stated, found = wrong
+            remedy = "Was it published by other code, or changed? Refresh, then trace again."
+            raise GateError(
+                f"{name}: the integrals behind {column} give {found or 0} billionths, it states {stated}", remedy=remedy
+            )
+
+    def _joined(
+        self, name: str, column: str, term: Term, rows: str, *, has_amounts: bool = False, is_divided: bool = False
+    ) -> str:
         """The rows of a term that belong to some rows, each with `part_`, what it states, and `own_` where those are numbered."""
         own_columns = self._columns(rows)
         is_numbered = "own_" in own_columns
@@ -177,6 +207,9 @@ class Walk:
         if term.distinct and is_numbered:
             counted = f"{term.distinct} as counted_, cast(1 as {MONEY}) as part_"
             return f"select distinct {number}{counted} from {joined} and {term.distinct} is not null"
+        if is_divided:
+            energy = f"cast(p.{quoted(target)} as double) * cast(p.{quoted(_factor(term))} as double) / {term.per}"
+            return f"select {number}p.*, {sign}cast({energy} as {MONEY}) as part_ from {joined}"
         part = f"{sign}cast(p.{quoted(target)} as {MONEY})" if is_numbered or has_amounts else f"cast(null as {MONEY})"
         return f"select {number}p.*, {part} as part_ from {joined}"
 
@@ -187,6 +220,7 @@ class Walk:
 
     def _source(self, term: Term, rows: str = "") -> tuple[str, set[str]]:
         """Where rows of a term are read, with the columns of other tables beside them, and the names of all these."""
+        self.require(term.of)
         text, columns = rows or relation(term.of), set(self.columns[term.of])
         for other in term.beside:
             key, others = _table_of(other).key, self.columns[other]
@@ -195,6 +229,12 @@ class Walk:
             text = f"(select p.*, d.* exclude ({exclude}) from {text} as p left join {relation(other)} as d using ({same}))"
             columns |= others
         return text, columns
+
+    def require(self, name: str) -> None:
+        """GateError where what was published has no such table."""
+        if name not in self.columns:
+            remedy = "Refresh, and trace again; a report that another version issued is traced by that version."
+            raise GateError(f"what was published has no table {name}", remedy=remedy)
 
     def _columns(self, table: str) -> set[str]:
         return {name for name, *_ in self.connection.execute(f"describe {table}").fetchall()}
@@ -207,22 +247,36 @@ class Walk:
 
 def relation(name: str) -> str:
     """Where rows of a table or page are read."""
-    if name == ATTRIBUTIONS:
-        return "attributed"
+    if name in PARTS:
+        return PARTS[name]
     return f"published.{_table_of(name).schema}.{quoted(name)}"
 
 
-def show_attributed(connection: duckdb.DuckDBPyConnection, attributions: str) -> None:
-    """View `attributed`: groups of the bill, each with its cell, which their name has in twelve characters."""
+def show_parts(connection: duckdb.DuckDBPyConnection, of: Mapping[str, str]) -> None:
+    """Views `attributed` and `committed` of these relations: parts of groups of the bill, each with the cell in their name.
+
+    An issued report may be older than a table of parts: what needs it is then refused by its name.
+    """
     cells = "source_name, provider_name, payer_account_id, sub_account_id, service_code, region_id, usage_month"
     both = " union ".join(f"select {cells} from published.marts.{name}" for name in ("fct_run_cell_costs", "fct_residual_costs"))
     connection.execute(f"create or replace temp table cells_of_costs as select *, {CELL} as cell_ from ({both})")
-    connection.execute(f"""create or replace temp view attributed as
-        select parts.*, cells.* exclude (source_name, usage_month, cell_)
-        from {attributions} as parts
-        left join cells_of_costs as cells
-            on parts.source_name = cells.source_name and parts.usage_month = cells.usage_month
-            and substr(parts.charge_group_id, 1, 12) = cells.cell_""")
+    for name, parts in of.items():
+        connection.execute(f"""create or replace temp view {PARTS[name]} as
+            select parts.*, cells.* exclude (source_name, usage_month, cell_)
+            from {parts} as parts
+            left join cells_of_costs as cells
+                on parts.source_name = cells.source_name and parts.usage_month = cells.usage_month
+                and substr(parts.charge_group_id, 1, 12) = cells.cell_""")
+
+
+def _whole(column: str) -> str:
+    """A decimal column in units of its last digit."""
+    return f"cast(replace(cast({quoted(column)} as varchar), '.', '') as hugeint)"
+
+
+def _factor(term: Term) -> str:
+    """The column of what an integral is multiplied by."""
+    return term.column.replace("integral", "factor")
 
 
 def _table_of(name: str) -> Traced:
@@ -300,8 +354,11 @@ def columns_of(connection: duckdb.DuckDBPyConnection) -> dict[str, set[str]]:
         " where database_name = 'published' and schema_name in ('marts', 'ops', 'pages')"
     ).fetchall():
         found.setdefault(name, set()).add(column)
-    shown = connection.execute("select column_name from duckdb_columns() where table_name = 'attributed'").fetchall()
-    return found | {ATTRIBUTIONS: {name for (name,) in shown}}
+    shown = "select column_name from duckdb_columns() where table_name = ?"
+    for name, view in PARTS.items():
+        if columns := {column for (column,) in connection.execute(shown, [view]).fetchall()}:
+            found[name] = columns
+    return found
 
 
 def condition_of_key(values: Mapping[str, str | None]) -> str:

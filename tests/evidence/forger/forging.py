@@ -121,6 +121,11 @@ def lost_attributions(folder: Path) -> None:
     changed_table(folder, "marts/fct_charge_attributions", "delete from forged where rowid < 3")
 
 
+def invented_use_of_a_commitment(folder: Path) -> None:
+    use = "'plan' as commitment_id, 'used' as commitment_part, 0 as billed_cost, 5 as effective_cost"
+    changed_table(folder, "marts/fct_commitment_attributions", f"insert into forged by name select {use}")
+
+
 def no_gates(folder: Path) -> None:
     (folder / "gates.json").write_bytes(canonical([]))
 

@@ -18,6 +18,7 @@ FORGERIES = [
     (forging.another_answer, "rows/figure-effective_cost.parquet"),
     (forging.another_model, "sql/model-rpt_coverage.sql"),
     (forging.lost_attributions, "data/marts/fct_charge_attributions.parquet"),
+    (forging.invented_use_of_a_commitment, "data/marts/fct_commitment_attributions.parquet"),
     (forging.no_gates, "gates.json"),
     (forging.assured, "README.md"),
     (forging.another_code, "code/version.json"),

@@ -3,6 +3,11 @@
 {#- what the energy of each part is divided by, to be the run's share of the node in 1e-12 J -#}
 {%- set chip_shares = 'cast(shares * 1000000 as decimal(38, 0))' %}
 {%- set all_chips = 'cast(metered_chip + driven_chip + seen_chip + unseen_chip as decimal(38, 0))' %}
+{#- what the boundaries are sums of, in 1e-12 J of the run: of chips, and of chips with their hosts -#}
+{%- set parts = [] %}
+{%- for basis in ['metered', 'driven', 'seen', 'unseen', 'node'] %}{% for inside in ['chip', 'chip_host'] %}
+{%- do parts.append(basis ~ '_' ~ inside) %}
+{%- endfor %}{% endfor %}
 {%- set summed = [
     'reserved_us', 'observed_us', 'used_ppm_us', 'filled_us', 'filled_ppm_us', 'metered_us', 'metered_uw_us', 'metered_low_uw_us',
     'metered_high_uw_us', 'driven_us', 'driven_ppm_us', 'driven_low_ppm_us', 'driven_high_ppm_us', 'powered_ppm_us', 'power_alone_us',
@@ -190,16 +195,14 @@ region_boundaries as (
         {{ to_units('coalesce(own.pue_ratio, pue.pue_ratio)', 4) }} as pue_units,
         1000000 + {{ to_units(at_level('overhead.network_storage_share', 'run_regions.level'), 6) }} as it_factor,
         -- what was read at the node holds chip and host
-        run_regions.metered_chip + run_regions.metered_host + run_regions.node as metered_chip_host,
+        run_regions.metered_chip + run_regions.metered_host as metered_chip_host,
+        run_regions.node as node_chip_host,
         run_regions.driven_chip + run_regions.driven_host as driven_chip_host,
         run_regions.seen_chip + run_regions.seen_host as seen_chip_host,
         run_regions.unseen_chip + run_regions.unseen_host as unseen_chip_host,
         -- the chips of a node draw no more than the node
-        cast(
-            run_regions.metered_chip + run_regions.driven_chip + run_regions.seen_chip + run_regions.unseen_chip
-            + case when run_regions.chip_of_node > run_regions.node then run_regions.node else run_regions.chip_of_node end
-            as decimal(38, 0)
-        ) as chip
+        case when run_regions.chip_of_node > run_regions.node then run_regions.node else run_regions.chip_of_node end
+            as node_chip
     from run_regions
     left join {{ ref('it_overhead') }} as overhead on run_regions.known_provider_name = overhead.provider_name
     left join {{ ref('int_region_pue') }} as pue
@@ -218,12 +221,18 @@ region_boundaries as (
 region_it as (
     select
         *,
-        cast(metered_chip_host + driven_chip_host + seen_chip_host + unseen_chip_host as decimal(38, 0)) as chip_host,
-        cast(metered_chip_host * it_factor as decimal(38, 0)) as metered_it,
-        cast((metered_chip_host + driven_chip_host) * it_factor as decimal(38, 0)) as powered_it,
-        cast((metered_chip_host + driven_chip_host + seen_chip_host) * it_factor as decimal(38, 0)) as seen_it,
+        {%- for inside in ['chip', 'chip_host'] %}
         cast(
-            (metered_chip_host + driven_chip_host + seen_chip_host + unseen_chip_host) * it_factor as decimal(38, 0)
+            metered_{{ inside }} + node_{{ inside }} + driven_{{ inside }} + seen_{{ inside }} + unseen_{{ inside }}
+            as decimal(38, 0)
+        ) as {{ inside }},
+        {%- endfor %}
+        cast((metered_chip_host + node_chip_host) * it_factor as decimal(38, 0)) as metered_it,
+        cast((metered_chip_host + node_chip_host + driven_chip_host) * it_factor as decimal(38, 0)) as powered_it,
+        cast((metered_chip_host + node_chip_host + driven_chip_host + seen_chip_host) * it_factor as decimal(38, 0)) as seen_it,
+        cast(
+            (metered_chip_host + node_chip_host + driven_chip_host + seen_chip_host + unseen_chip_host) * it_factor
+            as decimal(38, 0)
         ) as it
     from region_boundaries
 ),
@@ -249,6 +258,8 @@ wide as (
         reserved_ps, observed_ps, metered_ps, powered_ps, watched_ps, used_ps, pue_ratio, pue_source
         {%- for level in levels %}{% for boundary in ['chip', 'chip_host', 'it', 'facility'] %},
         max(case when level = '{{ level }}' then {{ boundary }}_energy_kwh end) as {{ boundary }}_energy_kwh_{{ level }}
+        {%- endfor %}{% for part in parts + ['it_factor'] %},
+        cast(max(case when level = '{{ level }}' then {{ part }} end) as decimal(38, 0)) as {{ part }}_{{ level }}
         {%- endfor %}{% endfor %}
         {%- for basis in ['metered', 'powered', 'seen'] %},
         max(case when level = 'mid' then {{ basis }}_kwh end) as {{ basis }}_kwh
@@ -266,6 +277,8 @@ select
     reserved_ps, observed_ps, metered_ps, powered_ps, watched_ps, used_ps, pue_ratio, pue_source
     {%- for level in levels %}{% for boundary in ['chip', 'chip_host', 'it', 'facility'] %},
     {{ boundary }}_energy_kwh_{{ level }}
+    {%- endfor %}{% for part in parts + ['it_factor'] %},
+    {{ part }}_{{ level }}
     {%- endfor %}{% endfor %},
     -- each basis has the rounded sum up to it less the one before, so that the parts are never below 0 and add up
     metered_kwh as energy_kwh_measured,

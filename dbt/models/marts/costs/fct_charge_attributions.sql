@@ -62,13 +62,7 @@ select
     reason,
     cost_component,
     case when part_run_id is not null then attribution_rule end as attribution_rule,
-    -- where no run's time is known, the part of no run is the whole
-    case
-        when whole_w > 0 then cast(w as string)
-        when whole_w is null or is_unheld_part then '1'
-        else '0'
-    end as share_numerator,
-    case when whole_w > 0 then cast(whole_w as string) else '1' end as share_denominator,
+    {{ share_of_part() }},
     billing_currency,
     cast(part_billed_cost as decimal(38, 12)) as billed_cost,
     cast(part_effective_cost as decimal(38, 12)) as effective_cost,
@@ -76,7 +70,9 @@ select
     cast(part_list_cost as decimal(38, 12)) as list_cost,
     cast(part_on_demand_list_cost as decimal(38, 12)) as on_demand_list_cost,
     cast(part_contracted_cost as decimal(38, 12)) as contracted_cost,
-    cast(part_weight as decimal(38, 12)) as carbon_weight
+    cast(part_weight as decimal(38, 12)) as carbon_weight,
+    is_usage,
+    is_usage and not is_weight_borrowed as is_weighted
 from parts
 
 union all
@@ -100,5 +96,7 @@ select
     cast(0 as decimal(38, 12)) as list_cost,
     cast(null as decimal(38, 12)) as on_demand_list_cost,
     cast(null as decimal(38, 12)) as contracted_cost,
-    cast(0 as decimal(38, 12)) as carbon_weight
+    cast(0 as decimal(38, 12)) as carbon_weight,
+    false as is_usage,
+    false as is_weighted
 from roundings

@@ -10,16 +10,6 @@ with parts as (
     ) }}
 ),
 
-lines as (
-    select * from {{ built_months_of(ref('int_committed_lines')) }}
-),
-
--- lines that are divided among their parts: a look-up, so that the join below is of equalities and not a comparison of every pair
-divided as (
-    select distinct usage_month, line_id from lines
-    where share_part_id is not null
-),
-
 rows_of_parts as (
     select
         {{ cell_of('parts') }},
@@ -35,31 +25,14 @@ rows_of_parts as (
         coalesce(lines.commitment_part = 'purchase' and lines.is_recurring, false) as is_recurring,
         coalesce(lines.taken, 'whole') as taken
         {%- for measure in measures %},
-        case coalesce(lines.taken, 'whole')
-            when 'whole' then parts.part_{{ measure }}
-            {%- if measure == 'billed_cost' %}
-            when 'billed' then parts.part_{{ measure }}
-            when 'rest' then parts.part_{{ measure }}
-            else {{ zero }}
-            {%- else %}
-            {%- if measure == 'effective_cost' %}
-            when 'effective' then parts.part_{{ measure }}
-            {%- endif %}
-            when 'use' then parts.part_{{ measure }}
-            when 'share' then lines.share_{{ measure }}
-            when 'rest' then {{ exact_sum(['parts.part_' ~ measure, '-lines.share_' ~ measure], 12) }}
-            else {{ zero }}
-            {%- endif %}
-        end as {{ measure }}
+        {{ of_commitment(measure) }} as {{ measure }}
         {%- endfor %}
     from parts
-    left join divided on parts.line_id = divided.line_id and parts.usage_month = divided.usage_month
-    left join lines
+    left join {{ built_months_of(ref('int_committed_lines')) }} as lines
         on
             parts.line_id = lines.line_id
             and parts.usage_month = lines.usage_month
-            and case when divided.line_id is null then '~each' else coalesce(parts.part_id, '') end
-            = coalesce(lines.share_part_id, '~each')
+            and coalesce(parts.part_id, '') = lines.share_part_id
 
     union all
 
