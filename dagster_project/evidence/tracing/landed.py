@@ -25,8 +25,8 @@ from dagster_project.warehouse import modelling
 from dagster_project.warehouse.home import Home
 from dagster_project.warehouse.raw import show_rows
 
-# of a bill the staging models, the model that groups its rows, the columns that a row's cost is made of, and the name of the sum of
-# its costs. Of the model's text two parts are taken: the columns that make a group, and that sum
+# of a bill the staging models, the model that groups its rows, the columns that a row's cost is made of, and the name of the sum
+# of its costs. Of the model's text two parts are taken: the columns that make a group, and that sum
 GROUPED = {
     "AWS": (
         ["stg_aws_cur__line_items"],
