@@ -24,10 +24,11 @@ held_names as (
     where holdings.resource_id is not null
 ),
 
--- only where a commitment of hours is sold does it matter which hours it covers
+-- which hours a commitment covers matters only where hours are committed to, and not money alone
 hours_sold as (
-    select coalesce(bool_or(is_commitment and lower(sku_description) not like 'commitment - dollar%'), false) as are_hours_sold
-    from {{ ref('int_gcp_skus') }}
+    select distinct usage_month, source_name, payer_account_id
+    from {{ ref('stg_gcp_billing__lines') }}
+    where lower(sku_description) like 'commitment%' and lower(sku_description) not like 'commitment - dollar%'
 ),
 
 credits as (
@@ -56,7 +57,7 @@ lines as (
             {%- endfor %}
             coalesce(credits.spend_credit < 0, false)
             or (
-                hours_sold.are_hours_sold
+                hours_sold.usage_month is not null
                 and {{ as_double('lines.priced_usage') }} > 0
                 and (coalesce(credits.has_commitment_credit, false) or lines.subscription_id is not null)
             )
@@ -89,7 +90,11 @@ lines as (
         ) < 0 as is_negative
     from {{ ref('stg_gcp_billing__lines') }} as lines
     inner join {{ ref('int_gcp_skus') }} as skus using (service_code, service_description, sku_description)
-    cross join hours_sold
+    left join hours_sold
+        on
+            lines.usage_month = hours_sold.usage_month
+            and lines.source_name = hours_sold.source_name
+            and lines.payer_account_id = hours_sold.payer_account_id
     left join credits using (position)
     {%- for name, value in names.items() %}
     left join held_names as held_{{ name }}

@@ -28,6 +28,25 @@ lines_with_commitment as (
         *,
         case when is_commitment_fee then coalesce(subscription_id, sku_id || '|' || sub_account_id) end as commitment_id
     from classified_lines
+),
+
+-- the few rows that pay for commitments: a window over all lines would be one task for an account's month
+offset_commitments as (
+    select distinct usage_month, source_name, payer_account_id, billing_currency, commitment_id, true as has_offset
+    from lines_with_commitment
+    where is_commitment_fee and has_fee_offset
+),
+
+lines_with_offset as (
+    select lines.*, coalesce(offset_commitments.has_offset, false) as has_offset
+    from lines_with_commitment as lines
+    left join offset_commitments
+        on
+            lines.usage_month = offset_commitments.usage_month
+            and lines.source_name = offset_commitments.source_name
+            and lines.payer_account_id = offset_commitments.payer_account_id
+            and lines.billing_currency = offset_commitments.billing_currency
+            and lines.commitment_id = offset_commitments.commitment_id
 )
 
 select
@@ -72,12 +91,7 @@ select
     -- One offset in the month counts for all fee rows of the commitment: an hour without use has none. Rows of committed spend
     -- count one by one,
     -- for what was not used is a row of its own: so a month may begin in the old model and end in the new one.
-    is_commitment_fee and not case
-        when is_spend_based then has_fee_offset
-        else
-            bool_or(has_fee_offset)
-                over (partition by source_name, payer_account_id, billing_currency, usage_month, commitment_id)
-    end as is_amortised_fee,
+    is_commitment_fee and not case when is_spend_based then has_fee_offset else has_offset end as is_amortised_fee,
     case
         when cost_type in ('tax', 'rounding_error') or is_support or is_commitment_fee then 'fee'
         when is_goodwill then 'credit'
@@ -99,4 +113,4 @@ select
         when is_usage and is_unused_reservation then 'unused_commitment'
         when not is_usage then 'provider_adjustment'
     end as fixed_reason
-from lines_with_commitment
+from lines_with_offset
