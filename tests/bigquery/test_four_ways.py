@@ -163,6 +163,7 @@ SAID_OTHERWISE = {
     *("is_usage", "is_part_of_usage", "sub_account_id", "is_accelerator_type"),  # the last two: machine_place, cost_component
     *("effective_cost", "weight", "is_weight_borrowed", "contracted_cost", "has_invoice"),
     *("accelerator_type", "on_demand_list_cost"),  # instance_type, cost_component; what goes where the row goes
+    "line_count",  # what a fee covers is a row of its own
     "delivery_content_hash",  # by which delivery a row came, not what it states: four ways deliver one row under four hashes
 }
 
