@@ -41,7 +41,7 @@ def convert_objects(
         source.constants = {path: account} if account else {}
         target = folder / f"{name}-{delivery.objects.index(info) + 1}.parquet"
         with named_errors(info.key, source.start.uri):
-            rows = write_tables(tables(source), target)
+            rows = write_tables(tables(source), target, write_statistics=False)
         remarks = tuple(_remark(delivery, source, *repeat) for repeat in source.repeats.items())
         return Converted((Part(target, info.key),), rows, source.unknown, remarks)
 

@@ -4,7 +4,7 @@
 select
     sku_description,
     billing_currency,
-    count(*) as line_count,
+    sum(line_count) as line_count,
     sum({{ exact_sum(['billed_cost', 'promotion_cost'], 12) }}) as billed_cost
 from {{ ref('int_gcp_lines') }}
 where is_unknown_tpu

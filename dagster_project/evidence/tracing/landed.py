@@ -26,10 +26,25 @@ from dagster_project.warehouse import modelling
 from dagster_project.warehouse.home import Home
 from dagster_project.warehouse.raw import show_rows
 
-AWS_LINES = "stg_aws_cur__line_items"
-GROUPS = "int_aws_line_groups"  # of its text two parts are taken: the columns that make a group, and the sum of its costs
+# of a bill the staging models, the model that groups its rows, the columns that a row's cost is made of, and the name of the sum
+# of its costs. Of the model's text two parts are taken: the columns that make a group, and that sum
+GROUPED = {
+    "AWS": (
+        ["stg_aws_cur__line_items"],
+        "int_aws_line_groups",
+        "line_item_type, is_pod, unblended_cost, unblended_cost__text",
+        "unblended_cost",
+    ),
+    "Google Cloud": (
+        ["stg_gcp_billing__lines", "stg_gcp_billing__credits"],
+        "int_gcp_line_groups",
+        "is_net_of_credits, price_credit, promotion_credit, cost, cost__text",
+        "stated_cost",
+    ),
+}
+SKUS = "int_gcp_skus"  # what the groups of Google's rows read of their texts
 KEYS_BEGIN, KEYS_END = "line_groups as (\n    select\n", "-- the first row of a group gives it its name"
-TOTAL_BEGIN, TOTAL_END = "as line_count,", " as unblended_cost"
+TOTAL_BEGIN = "as line_count,"
 COVERED = "('SavingsPlanCoveredUsage', 'SavingsPlanNegation')"
 STUBS = """
 create schema if not exists intermediate; create schema if not exists staging; create schema if not exists raw;
@@ -130,13 +145,12 @@ class Landed:
         sql = f"select source_name, usage_month, {listed} from groups group by all order by all"
         for source, month, hashes in self.connection.execute(sql).fetchall():
             deliveries = [self.delivery(source, content_hash) for content_hash in hashes]
-            is_aws = facts_of(deliveries[0]).provider_name == "AWS"
-            for some in [[one] for one in deliveries] if is_aws else [deliveries]:  # Google's are a day or a part of one
+            provider = facts_of(deliveries[0]).provider_name or ""
+            # Google's are a day or a part of one
+            for some in [[one] for one in deliveries] if provider == "AWS" else [deliveries]:
                 self._ask(source, month, [one.content_hash for one in some])
-                if is_aws:
-                    self._show_aws_rows(some, month)
-                else:
-                    self._show_google_rows(some)
+                self._key_rows(provider, some, month)
+                self._show_rows(provider)
                 self._add_asked(kind, of_table, measure, source, month)
 
     def require(self, differences: str, what: str) -> None:
@@ -176,38 +190,48 @@ class Landed:
             from ({divided}) where contribution_ is distinct from 0"""
         self.add(kind, of_table, rows)
 
-    def _grouping(self) -> tuple[str, str, str]:
-        """How AWS lines become groups: the CTEs before, the columns of a group, and its unblended cost as an aggregate."""
-        before, begin, rest = self._statements[GROUPS].partition(KEYS_BEGIN)
+    def _grouping(self, provider: str) -> tuple[str, str, str]:
+        """How lines become groups: the CTEs before, the columns of a group, and its stated cost as an aggregate."""
+        _, model, _, cost = GROUPED[provider]
+        before, begin, rest = self._statements[model].partition(KEYS_BEGIN)
         keys, end, rest = rest.partition(KEYS_END)
         _, line_count, rest = rest.partition(TOTAL_BEGIN)
-        total, unblended, _ = rest.partition(TOTAL_END)
-        if not all((begin, end, line_count, unblended)):
-            raise LookupError(f"{GROUPS} is not written as evidence/tracing/landed.py reads it")
+        total, named, _ = rest.partition(f" as {cost}")
+        if not all((begin, end, line_count, named)):
+            raise LookupError(f"{model} is not written as evidence/tracing/landed.py reads it")
         return before.rstrip().rstrip(","), keys.rstrip().rstrip(","), total.strip()
 
-    def _show_aws_rows(self, deliveries: Sequence[Generation], month: date) -> None:
-        """Table `rows`: of each asked group its rows."""
-        self._key_aws_rows(deliveries, month)
-        *_, total = self._grouping()
+    def _show_rows(self, provider: str) -> None:
+        """Table `rows`: of each asked group its rows, what each bills of the group, and what it states as its cost."""
+        total = self._grouping(provider)[2]
+        billed, alike = (
+            f"case when line_item_type in {COVERED} and not is_pod and what <> '|rounding' then 0 else {total} end",
+            "line_item_type, is_pod",
+        )
+        if provider != "AWS":  # a promotion is a charge of its own; FOCUS has all credits in the cost
+            price, promotion = "coalesce(price_credit, 0)", "coalesce(promotion_credit, 0)"
+            billed = f"""case when what = '|promotion' then {promotion} when is_net_of_credits then {total} - {promotion}
+                    else {total} + {price} end"""
+            alike = "is_net_of_credits, price_credit, promotion_credit"
+        stated = total if provider == "AWS" else billed
         self.connection.execute(f"""create or replace temp table rows as
-            select charge_group_id, keyed.object, keyed.row_number,
-                case when line_item_type in {COVERED} and not is_pod and what <> '|rounding' then 0 else {total} end as billed,
-                {total} as stated
+            select charge_group_id, keyed.object, keyed.row_number, {billed} as billed, {stated} as stated
             from keyed inner join asked on keyed.first_object = asked.object and keyed.first_row = asked.row_number
-            group by charge_group_id, keyed.object, keyed.row_number, line_item_type, is_pod, what""")
+            group by charge_group_id, keyed.object, keyed.row_number, what, {alike}""")
 
-    def _key_aws_rows(self, deliveries: Sequence[Generation], month: date) -> None:
+    def _key_rows(self, provider: str, deliveries: Sequence[Generation], month: date) -> None:
         """Table `keyed`: the rows of a month that staging shows, each with the row that names its group.
 
         That is the first row with the same columns of a group. What is a group of its own is in no other.
         """
-        self.show(deliveries, AWS_LINES)
-        before, keys, _ = self._grouping()
+        staged, _, of_cost, _ = GROUPED[provider]
+        self.show(deliveries, *staged)
+        if provider != "AWS":
+            self.connection.execute(f"create or replace view intermediate.{SKUS} as {self._statements[SKUS]}")
+        before, keys, _ = self._grouping(provider)
         self.connection.execute(f"""create or replace temp table keyed as {before},
             of_month as (
-                select hash({_expressions(keys)}) as key, position, source_object as object, row_number, line_item_type, is_pod,
-                    unblended_cost, unblended_cost__text
+                select hash({_expressions(keys)}) as key, position, source_object as object, row_number, {of_cost}
                 from lines where usage_month = date '{month}'
             ),
             alone as (select distinct object, row_number, true as is_alone from known where row_count = 1)
@@ -218,41 +242,22 @@ class Landed:
 
     def groups_of(self, generation: Generation, name: str, row: int) -> list[str]:
         """The groups that a row of a bill is in: of a Google row also its promotion, of an AWS row also what a plan rounds."""
-        first = name, row
-        if facts_of(generation).provider_name == "AWS":
-            self.show([generation], AWS_LINES)
-            of_row = f"select usage_month from staging.{AWS_LINES} where source_object = ? and row_number = ?"
-            (month,) = self.connection.execute(of_row, [name, row]).fetchone() or (None,)
-            if month is None:
-                return []
-            self._ask(generation.source, month, [generation.content_hash])
-            self._key_aws_rows([generation], month)
-            named_by = "select first_object, first_row from keyed where object = ? and row_number = ?"
-            first = self.connection.execute(named_by, first).fetchone() or first
+        provider = facts_of(generation).provider_name or ""
+        staged = GROUPED[provider][0]
+        self.show([generation], *staged)
+        of_row = f"select usage_month from staging.{staged[0]} where source_object = ? and row_number = ?"
+        (month,) = self.connection.execute(of_row, [name, row]).fetchone() or (None,)
+        if month is None:
+            return []
+        self._ask(generation.source, month, [generation.content_hash])
+        self._key_rows(provider, [generation], month)
+        named_by = "select first_object, first_row from keyed where object = ? and row_number = ?"
+        first = self.connection.execute(named_by, [name, row]).fetchone() or (name, row)
         sql = f"""select distinct charge_group_id from attributed where source_name = ? and delivery_content_hash = ?
                 and regexp_extract(charge_group_id, '{GROUP}', 1) = ? and regexp_extract(charge_group_id, '{GROUP}', 2) = ?
             order by all"""
         found = self.connection.execute(sql, [generation.source, generation.content_hash, first[0], str(first[1])])
         return [group for (group,) in found.fetchall()]
-
-    def _show_google_rows(self, deliveries: Sequence[Generation]) -> None:
-        """Table `rows`: a group is one row of the bill with its credits."""
-        self.show(deliveries, "stg_gcp_billing__lines", "stg_gcp_billing__credits")
-        self.connection.execute("""create or replace temp table rows as
-            with credits as (
-                select source_object, row_number, sum(case when is_price then credit_amount else 0 end) as price,
-                    sum(case when is_price then 0 else credit_amount end) as promotion
-                from staging.stg_gcp_billing__credits group by all
-            )
-            select asked.charge_group_id, asked.object, asked.row_number,
-                case when asked.what = '|promotion' then coalesce(credits.promotion, 0)
-                    else lines.cost + coalesce(credits.price, 0) end as billed,
-                billed as stated
-            from staging.stg_gcp_billing__lines as lines
-            inner join asked
-                on asked.object = lines.source_object and asked.row_number = lines.row_number
-                and asked.delivery_content_hash = lines.delivery_content_hash
-            left join credits on asked.object = credits.source_object and asked.row_number = credits.row_number""")
 
 
 def _expressions(keys: str) -> str:

@@ -22,6 +22,8 @@ SQL_TYPES = {
 }
 EMPTY_MAP = "MAP(CAST([] AS VARCHAR[]), CAST([] AS VARCHAR[]))"
 TEXT_SUFFIX = "__text"
+DOUBLE_DIGITS = 15
+FEWEST_DECIMALS = 9  # of exact figures: what has no more is not rounded
 Read = Callable[[list[str]], str]  # Parquet files -> what a SELECT of them is FROM
 
 
@@ -76,6 +78,12 @@ def _typed(schema: Schema, physical: Mapping[str, str]) -> Iterator[tuple[str, s
         kind = physical.get(one.name, "").upper()
         column = f"source.{quoted(one.name)}" if kind else "NULL"
         value = f"CAST({column} AS {SQL_TYPES[one.type]})"
+        if one.type == "Number" and (scale := _few_decimals(kind)) is not None:
+            # a double of 15 digits becomes the same decimal again (dbt/macros/exact.sql): a text costs ten times as much
+            is_short = f"abs({column}) < 1{'0' * (DOUBLE_DIGITS - scale)}"
+            yield one.name, f"CASE WHEN {is_short} THEN CAST({column} AS DOUBLE) END", False
+            yield one.name + TEXT_SUFFIX, f"CASE WHEN NOT {is_short} THEN CAST({column} AS VARCHAR) END", False
+            continue
         if one.type == "Number":
             text = f"nullif(trim(CAST({column} AS VARCHAR)), '')" if kind not in ("", "DOUBLE") else "CAST(NULL AS VARCHAR)"
             yield one.name, column if kind == "DOUBLE" else "CAST(NULL AS DOUBLE)", False
@@ -88,6 +96,12 @@ def _typed(schema: Schema, physical: Mapping[str, str]) -> Iterator[tuple[str, s
         elif one.type == "Timestamp" and kind == "TIMESTAMP WITH TIME ZONE":
             value = f"CAST({column} AT TIME ZONE 'UTC' AS TIMESTAMP)"
         yield one.name, value, one.type == "TextMap"
+
+
+def _few_decimals(kind: str) -> int | None:
+    """The decimals of a physical DECIMAL that has no more of them than any exact figure; None of anything else."""
+    found = re.fullmatch(r"DECIMAL\(\d+,\s*(\d+)\)", kind)
+    return int(found[1]) if found and int(found[1]) <= FEWEST_DECIMALS else None
 
 
 def _with_entries(value: str, entries: Mapping[str, str]) -> str:

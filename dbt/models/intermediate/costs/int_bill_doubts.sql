@@ -29,7 +29,7 @@ with bill_lines as (
         source_object,
         row_number,
         row_number as position,
-        1 as line_count,
+        line_count,
         region_id,
         'location_region' as region_column,
         is_unknown_tpu,

@@ -22,6 +22,6 @@ select {{ shared }},
     false as is_block_hour,
     -- Google Cloud bills usage in units of its own: the interval is the time
     cast(null as decimal(38, 0)) as billed_us,
-    1 as line_count,
+    line_count,
     {{ gke_columns() | join(', ') }}
 from {{ ref('int_gcp_charges') }}

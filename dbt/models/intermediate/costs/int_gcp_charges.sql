@@ -1,7 +1,7 @@
 {{ config(materialized='view') }}
 {%- set shared %}
     {{ cell() }}, delivery_content_hash, charge_period_start, charge_period_end, billing_currency, resource_id, other_resource_id,
-    job_id, machine_place, coalesce(nullif(instance_type, ''), gpu_type) as instance_type, run_tag, has_invoice, is_accelerator_type, fixed_reason, {{ gke_columns() | join(', ') }}{% endset %}
+    job_id, machine_place, coalesce(nullif(instance_type, ''), gpu_type) as instance_type, run_tag, has_invoice, line_count, is_accelerator_type, fixed_reason, {{ gke_columns() | join(', ') }}{% endset %}
 
 with shares as (
     select line_id, cast(sum(effective_cost) as decimal(38, 12)) as effective_cost

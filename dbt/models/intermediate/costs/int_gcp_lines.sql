@@ -1,23 +1,6 @@
 {{ config(materialized='by_month') }}
 
-with credits as (
-    select
-        source_name,
-        source_object,
-        row_number,
-        sum(case when is_price then credit_amount else 0 end) as price_credit,
-        sum(case when is_price then 0 else credit_amount end) as promotion_credit,
-        bool_or(not is_price) as has_promotion,
-        bool_or(credit_type in ('COMMITTED_USAGE_DISCOUNT', 'COMMITTED_USAGE_DISCOUNT_DOLLAR_BASE')) as has_commitment_credit,
-        bool_or(credit_type = 'COMMITTED_USAGE_DISCOUNT') as has_resource_credit,
-        sum(case when credit_type = 'COMMITTED_USAGE_DISCOUNT' then credit_amount else 0 end) as resource_credit,
-        sum(case when credit_type = 'COMMITTED_USAGE_DISCOUNT_DOLLAR_BASE' then credit_amount else 0 end) as spend_credit,
-        bool_or(credit_type = 'FEE_UTILIZATION_OFFSET') as has_fee_offset
-    from {{ ref('stg_gcp_billing__credits') }}
-    group by all
-),
-
-classified_lines as (
+with classified_lines as (
     select
         lines.*,
         skus.instance_type,
@@ -32,22 +15,11 @@ classified_lines as (
         -- money an hour was committed to, not an amount of one resource; only these have fees under another name
         lower(lines.sku_description) like 'commitment - dollar%' or not skus.is_commitment as is_spend_based,
         {{ gcp_is_usage('lines', 'skus') }} as is_usage,
-        coalesce(credits.price_credit, 0) as price_credit,
-        coalesce(credits.promotion_credit, 0) as promotion_credit,
-        coalesce(credits.has_promotion, false) as has_promotion,
-        coalesce(credits.has_commitment_credit, false) as has_commitment_credit,
-        coalesce(credits.has_resource_credit, false) as has_resource_credit,
-        coalesce(credits.spend_credit, 0) as spend_credit,
-        cast(coalesce(
-            {{ exact_sum(
-                ['-credits.resource_credit', "-case when skus.instance_type <> '' then credits.spend_credit else 0 end"], 12
-            ) }},
-            0
-        ) as decimal(38, 12)) as taken_off,
-        coalesce(credits.has_fee_offset, false) as has_fee_offset
+        {{ exact_sum(
+            ['-lines.resource_credit', "-case when skus.instance_type <> '' then lines.spend_credit else 0 end"], 12
+        ) }} as taken_off
     from {{ ref('int_gcp_project_lines') }} as lines
     inner join {{ ref('int_gcp_skus') }} as skus using (service_code, service_description, sku_description)
-    left join credits using (source_name, source_object, row_number)
     where lines.is_book
 ),
 
@@ -56,6 +28,25 @@ lines_with_commitment as (
         *,
         case when is_commitment_fee then coalesce(subscription_id, sku_id || '|' || sub_account_id) end as commitment_id
     from classified_lines
+),
+
+-- the few rows that pay for commitments: a window over all lines would be one task for an account's month
+offset_commitments as (
+    select distinct usage_month, source_name, payer_account_id, billing_currency, commitment_id, true as has_offset
+    from lines_with_commitment
+    where is_commitment_fee and has_fee_offset
+),
+
+lines_with_offset as (
+    select lines.*, coalesce(offset_commitments.has_offset, false) as has_offset
+    from lines_with_commitment as lines
+    left join offset_commitments
+        on
+            lines.usage_month = offset_commitments.usage_month
+            and lines.source_name = offset_commitments.source_name
+            and lines.payer_account_id = offset_commitments.payer_account_id
+            and lines.billing_currency = offset_commitments.billing_currency
+            and lines.commitment_id = offset_commitments.commitment_id
 )
 
 select
@@ -100,12 +91,7 @@ select
     -- One offset in the month counts for all fee rows of the commitment: an hour without use has none. Rows of committed spend
     -- count one by one,
     -- for what was not used is a row of its own: so a month may begin in the old model and end in the new one.
-    is_commitment_fee and not case
-        when is_spend_based then has_fee_offset
-        else
-            bool_or(has_fee_offset)
-                over (partition by source_name, payer_account_id, billing_currency, usage_month, commitment_id)
-    end as is_amortised_fee,
+    is_commitment_fee and not case when is_spend_based then has_fee_offset else has_offset end as is_amortised_fee,
     case
         when cost_type in ('tax', 'rounding_error') or is_support or is_commitment_fee then 'fee'
         when is_goodwill then 'credit'
@@ -114,6 +100,7 @@ select
     {{ exact_sum(['cost', 'price_credit'], 12) }} as billed_cost,
     has_promotion,
     cast(promotion_credit as decimal(38, 12)) as promotion_cost,
+    line_count,
     case when is_usage then cost_at_list else cast(0 as decimal(38, 12)) end as list_cost,
     case when is_usage then coalesce(cost_at_contract, cost) else cast(0 as decimal(38, 12)) end as contracted_cost,
     -- what a row that no run holds is left with, where its kind alone decides
@@ -126,4 +113,4 @@ select
         when is_usage and is_unused_reservation then 'unused_commitment'
         when not is_usage then 'provider_adjustment'
     end as fixed_reason
-from lines_with_commitment
+from lines_with_offset

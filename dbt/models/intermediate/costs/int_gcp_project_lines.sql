@@ -15,6 +15,6 @@ select
     end || '|' || lines.zone as reservation_place,
     case when lines.gke_allocation = 'pod' then {{ account }} || '/' || lines.workload_path end as workload_id,
     case when lines.gke_allocation = 'pod' then {{ account }} || '/' || lines.jobset_path end as jobset_id
-from {{ ref('stg_gcp_billing__lines') }} as lines
+from {{ ref('int_gcp_line_groups') }} as lines
 left join {{ ref('int_gcp_projects') }} as projects
     on lines.usage_month = projects.usage_month and lines.project_id = projects.project_id

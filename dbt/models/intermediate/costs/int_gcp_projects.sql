@@ -2,7 +2,7 @@
 
 with named_projects as (
     select usage_month, project_id, project_number
-    from {{ ref('stg_gcp_billing__lines') }}
+    from {{ ref('int_gcp_line_groups') }}
 
     union all
 

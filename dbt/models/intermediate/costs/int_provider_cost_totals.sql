@@ -20,34 +20,22 @@ with aws_costs as (
     left join {{ ref('aws_region_prefixes') }} as prefixes on lines.usage_type_prefix = prefixes.prefix
 ),
 
-gcp_credits as (
-    select
-        source_name,
-        source_object,
-        row_number,
-        sum(credit_amount) as credit_amount,
-        sum(case when is_price then credit_amount else 0 end) as price_credit
-    from {{ ref('stg_gcp_billing__credits') }}
-    group by all
-),
-
 gcp_costs as (
     select
         {{ cell_of('lines') }},
         lines.billing_currency,
         lines.is_book,
-        {{ exact_sum(['lines.cost', 'coalesce(gcp_credits.credit_amount, 0)'], 12) }} as billed_cost,
+        {{ exact_sum(['lines.cost', 'lines.price_credit', 'lines.promotion_credit'], 12) }} as billed_cost,
         -- promotions are in the bill, never in what a run effectively cost
-        {{ exact_sum(['lines.cost', 'coalesce(gcp_credits.price_credit, 0)'], 12) }} as effective_base_cost,
+        {{ exact_sum(['lines.cost', 'lines.price_credit'], 12) }} as effective_base_cost,
         case when {{ gcp_is_usage('lines', 'skus') }} then lines.cost_at_list else cast(0 as decimal(38, 12)) end as list_cost,
         case
             when {{ gcp_is_usage('lines', 'skus') }} then coalesce(lines.cost_at_contract, lines.cost)
             else cast(0 as decimal(38, 12))
         end as contracted_cost,
-        1 as line_count
+        lines.line_count
     from {{ ref('int_gcp_project_lines') }} as lines
     left join {{ ref('int_gcp_skus') }} as skus using (service_code, service_description, sku_description)
-    left join gcp_credits using (source_name, source_object, row_number)
 ),
 
 costs as (

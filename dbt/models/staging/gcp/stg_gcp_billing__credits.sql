@@ -3,6 +3,7 @@ select
     _source_name as source_name,
     _source_object as source_object,
     line_number as row_number,
+    _file_number * 4294967296 + line_number as position,
     _row_number as credit_row_number,
     -- a credit states these of its row itself, so a total by month or invoice joins nothing
     _is_book as is_book,

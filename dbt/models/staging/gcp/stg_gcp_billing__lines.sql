@@ -7,17 +7,18 @@
         'account_name': "nullif(project_name, '')",
         'cost_type': "lower(coalesce(nullif(cost_type, ''), 'regular'))",
         'adjustment_type': "upper(coalesce(adjustment_type, ''))",
-        'cost': to_exact('cost', 12),
-        'cost_at_contract': to_exact('cost_at_effective_price_default', 12),
+        'cost': 'cost as cost, cost__text as cost__text, false as is_net_of_credits',
+        'cost_at_contract':
+            'cost_at_effective_price_default as cost_at_contract, cost_at_effective_price_default__text as cost_at_contract__text',
     },
     'gcp_focus': {
-        'rows': 'focus_rows',
+        'rows': source('raw', 'gcp_focus'),
         'project_id': "coalesce(nullif(project_id, ''), case when sub_account_id <> billing_account_id then nullif(sub_account_id, '') end)",
         'account_name': "coalesce(nullif(project_name, ''), case when sub_account_id <> billing_account_id then nullif(sub_account_name, '') end)",
         'cost_type': focus_cost_type(),
         'adjustment_type': "case when lower(charge_class) = 'correction' then 'CORRECTION' else '' end",
-        'cost': exact_sum([to_exact('billed_cost', 12), '-coalesce(credited, 0)'], 12),
-        'cost_at_contract': 'coalesce(' ~ to_exact('cost_at_effective_price_default', 12) ~ ', ' ~ to_exact('contracted_cost', 12) ~ ')',
+        'cost': 'billed_cost as cost, billed_cost__text as cost__text, true as is_net_of_credits',
+        'cost_at_contract': first_number('cost_at_contract', 'cost_at_effective_price_default', 'contracted_cost'),
     },
 } %}
 {%- set label = "nullif(" ~ map_get('labels', '%s') ~ ", '')" %}
@@ -27,16 +28,6 @@
 {#- Kubernetes names mean something within their cluster and namespace alone -#}
 {%- set place_of_pod =
     "coalesce(" ~ label % 'goog-k8s-cluster-location' ~ ", '') || '/' || coalesce(" ~ cluster ~ ", '') || '/' || " ~ namespace %}
-with focus_rows as (
-    -- the cost of FOCUS holds the row's credits, which are rows of their own here: both together are what is billed
-    select
-        *,
-        cast(
-            sum({{ to_exact('credit_amount', 12) }}) over (partition by _source_name, _source_object, line_number)
-            as decimal(38, 12)
-        ) as credited
-    from {{ source('raw', 'gcp_focus') }}
-)
 {% for kind, its in detailed.items() %}
 select
     _source_name as source_name,
@@ -44,6 +35,8 @@ select
     _delivery_content_hash as delivery_content_hash,
     _source_object as source_object,
     line_number as row_number,
+    -- by which a row finds its credits
+    _file_number * 4294967296 + line_number as position,
     _is_book as is_book,
     billing_account_id as payer_account_id,
     nullif(project_number, '') as project_number,
@@ -93,12 +86,15 @@ select
     end as reservation_name,
     {{ reservation % 'reservation_project_id' }} as reservation_project_id,
     nullif(subscription_instance_id, '') as subscription_id,
-    {{ its.cost }} as cost,
-    {{ to_exact('cost_at_list', 12) }} as cost_at_list,
-    {{ its.cost_at_contract }} as cost_at_contract,
+    -- the cost of FOCUS holds the row's credits, which are rows of their own here
+    {{ its.cost }},
+    cost_at_list,
+    cost_at_list__text,
+    {{ its.cost_at_contract }},
     -- only its presence matters: usage in bytes may be too large for an exact figure
     coalesce(usage_amount, cast(usage_amount__text as double), 0) <> 0 as has_usage_amount,
-    {{ to_exact('usage_amount_in_pricing_units', 9) }} as priced_usage,
+    usage_amount_in_pricing_units as priced_usage,
+    usage_amount_in_pricing_units__text as priced_usage__text,
     lower(coalesce(usage_pricing_unit, '')) as pricing_unit,
     -- on a fee row of a spend-based commitment: the SKU whose usage this part of the fee pays for
     coalesce({{ map_get('labels', 'goog-originating-sku-id') }}, '') as originating_sku_id,
