@@ -1,9 +1,22 @@
 """Families of measures: each prepares its inputs once and pairs every command with its floor."""
 
-from benchmarks.families import bills, google, google_table, history, landing, node_hours, queries, refreshes, report, telemetry
+from benchmarks.families import (
+    bills,
+    fleets,
+    google,
+    google_table,
+    history,
+    landing,
+    node_hours,
+    queries,
+    refreshes,
+    report,
+    telemetry,
+)
 
 FAMILIES = (
     *bills.FAMILIES,
+    *fleets.FAMILIES,
     *refreshes.FAMILIES,
     *history.FAMILIES,
     *landing.FAMILIES,
