@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 
 from benchmarks.inputs.cur_columns import SCHEMA
 from benchmarks.inputs.fleet import BLOCK_HOURS, Fleet, draw_fleet, write_records
+from benchmarks.inputs.held import Held, draw_held
 from dagster_project.demo.files import put, put_json
 
 HERE = Path(__file__).parent / "inputs"
@@ -61,13 +62,23 @@ def next_month(month: datetime) -> datetime:
     return (month + timedelta(days=32)).replace(day=1)
 
 
-def write_months(out: Path, rows: int, first: str, count: int, seed: int = 1, home: str = "./home") -> int:
-    """Write the months and what belongs to them; return the rows of all. With 0 rows a month has one row and no runs."""
+def write_months(
+    out: Path, rows: int, first: str, count: int, seed: int = 1, home: str = "./home", held: Held | None = None
+) -> int:
+    """Write the months and what belongs to them; return the rows of all. With 0 rows a month has one row and no runs.
+
+    held: a fleet in place of the few machines, and how much of the bill it is.
+    """
     months, written = month_starts(first, count), 0
     out.mkdir(parents=True, exist_ok=True)
     for month in months:
-        fleet = draw_fleet(seed, month, round(rows * MACHINES_PER_ROW), PAYER) if rows else Fleet()
-        written += _write_month(out / "exports", rows, month, seed, fleet)
+        if not rows:
+            fleet = Fleet()
+        elif held:
+            fleet = draw_held(seed, month, rows, held, PAYER)
+        else:
+            fleet = draw_fleet(seed, month, round(rows * MACHINES_PER_ROW), PAYER)
+        written += _write_month(out / "exports", rows, month, seed, fleet, held)
         write_records(out / "exports" / "runs", month, fleet.records)
     (out / "exports" / "runs").mkdir(exist_ok=True)
     now = next_month(months[-1]) + timedelta(days=20)
@@ -78,13 +89,13 @@ def write_months(out: Path, rows: int, first: str, count: int, seed: int = 1, ho
     return written
 
 
-def _write_month(exports: Path, rows: int, month: datetime, seed: int, fleet: Fleet) -> int:
+def _write_month(exports: Path, rows: int, month: datetime, seed: int, fleet: Fleet, held: Held | None) -> int:
     """The bill's parts, then its manifest, and the same for the month's carbon."""
     partition, keys, parts, total = f"BILLING_PERIOD={month:%Y-%m}", [], max(1, round(rows / ROWS_PER_FILE)), 0
     with duckdb.connect() as engine:
         engine.execute("set threads = 2; set timezone = 'UTC'")
         engine.execute(f"set temp_directory = '{exports.parent / 'spill'}'")  # fifty million rows do not fit into memory
-        _fill(engine, rows, month, seed, fleet, parts)
+        _fill(engine, rows, month, seed, fleet, parts, held)
         engine.execute("set threads = 1")  # two would hand over the rows in another order each time
         for part in range(parts):
             engine.execute(f"set variable part = {part}")
@@ -122,7 +133,10 @@ def _write_manifest(root: Path, export: str, partition: str, keys: list[str], mo
     put_json(root / f"metadata/{partition}/{export}-Manifest.json", manifest, published)
 
 
-def _fill(engine: duckdb.DuckDBPyConnection, rows: int, month: datetime, seed: int, fleet: Fleet, parts: int) -> None:
+def _fill(
+    engine: duckdb.DuckDBPyConnection, rows: int, month: datetime, seed: int, fleet: Fleet, parts: int, held: Held | None
+) -> None:
+    rows = round(rows * (1 - held.share)) if held else rows
     resources = rows * RESOURCES_PER_ROW
     variables = {
         "seed": str(seed),
@@ -134,6 +148,8 @@ def _fill(engine: duckdb.DuckDBPyConnection, rows: int, month: datetime, seed: i
         "accounts": ACCOUNTS,
         "block_hours": BLOCK_HOURS,
         "parts": parts,
+        "bare": held is not None,
+        "pods": 2 if held and held.has_pods else 0,
     }
     for name, value in variables.items():
         engine.execute(f"set variable {name} = {value!r}")

@@ -107,7 +107,7 @@ class Bench:
 
     def bill(self, name: str, rows: int, months: int = 1, start: str = "2026-04") -> Home:
         """A home with generated months (none: a month of one row), written once per name and size, and not refreshed yet."""
-        folder = self.work / f"{name}-{rows}x{months}-{_generator()}"
+        folder = self.work / f"{name}-{rows}x{months}-{generator()}"
         if not (folder / "trainledger.yaml").exists():
             shutil.rmtree(folder, ignore_errors=True)
             generate_cur.write_months(folder, rows, start, months)
@@ -117,7 +117,7 @@ class Bench:
 
 
 @cache
-def _generator() -> str:
+def generator() -> str:
     """The generator's code as eight digits: inputs of another one are not used again."""
     files = [Path(generate_cur.__file__), *sorted((ROOT / "benchmarks/inputs").iterdir())]
     return hashlib.sha256(b"".join(path.read_bytes() for path in files if path.is_file())).hexdigest()[:8]

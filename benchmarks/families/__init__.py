@@ -2,6 +2,7 @@
 
 from benchmarks.families import (
     bills,
+    fleets,
     google,
     google_table,
     history,
@@ -16,6 +17,7 @@ from benchmarks.families import (
 
 FAMILIES = (
     *bills.FAMILIES,
+    *fleets.FAMILIES,
     *refreshes.FAMILIES,
     *history.FAMILIES,
     *landing.FAMILIES,

@@ -27,8 +27,8 @@ BILLS = (
 def read_bills(bench: Bench) -> Iterator[tuple[str, Reading]]:
     full, empty = bench.bill("bill", bench.bill_rows), bench.bill("bill", 0)
     landing, floors, builds, pandas, polars = _paired(bench, full, empty)
-    rows = _rows(full)
-    floor, build, whole = _net(floors), _net(builds), _net(landing)
+    rows = rows_of(full)
+    floor, build, whole = net_of(floors), net_of(builds), net_of(landing)
     per_million = 1e6 / rows
     shown = {"rows": rows, "floor_cpu_s_per_million": round(floor * per_million, 3)}
     for name, net, runs in (("build_marts", build, builds), ("whole_refresh", whole, landing)):
@@ -40,8 +40,8 @@ def read_bills(bench: Bench) -> Iterator[tuple[str, Reading]]:
         }
         yield name, Reading(net, floor, peak(runs[0]), more)
     yield "peak_memory_10m", _memory(landing[0], rows)
-    yield "build_marts_against_pandas", Reading(build, _net(pandas), peak(pandas[0]), {"rows": rows})
-    yield "build_marts_against_polars", Reading(build, _net(polars), peak(polars[0]), {"rows": rows})
+    yield "build_marts_against_pandas", Reading(build, net_of(pandas), peak(pandas[0]), {"rows": rows})
+    yield "build_marts_against_polars", Reading(build, net_of(polars), peak(polars[0]), {"rows": rows})
     yield "whole_refresh_against_spruce", Reading(whole / rows * 1e6, SPRUCE_US_PER_ROW, None, {"rows": rows})
 
 
@@ -77,7 +77,7 @@ def _paired(bench: Bench, full: Home, empty: Home) -> list[Pair]:
     return [landing, (floors[0] + again[0], floors[1] + again[1]), builds, pandas, polars]
 
 
-def _net(pair: Pair) -> float:
+def net_of(pair: Pair) -> float:
     return cpu(pair[0]) - cpu(pair[1])
 
 
@@ -85,7 +85,7 @@ def _beside(runs: list[Run]) -> dict[str, float]:
     return {"wall_s": round(min(one.wall_s for one in runs), 2), "bytes_written": max(one.bytes_written for one in runs)}
 
 
-def _rows(home: Home) -> int:
+def rows_of(home: Home) -> int:
     import duckdb
 
     files = home.landed_parquet("bench-cur")
@@ -112,7 +112,7 @@ def read_limited(bench: Bench) -> Iterator[tuple[str, Reading]]:
     before = configuration.read_text()
     configuration.write_text(before.replace("sources:\n", "memory_limit: 1GB\nsources:\n"))
     try:
-        reading = _memory([home.refresh()], _rows(home))
+        reading = _memory([home.refresh()], rows_of(home))
         reading.is_kept = True
     except CommandFailed as failure:
         if "memory_limit" in str(failure):
@@ -127,7 +127,7 @@ def read_large(bench: Bench) -> Iterator[tuple[str, Reading]]:
     if not bench.has_50m:
         raise CannotMeasure("run on request, as it takes an hour and 20 GB of disk: --with-50m")
     large = bench.bill("bill", 50_000_000)
-    yield "peak_memory_50m", _memory([large.refresh()], _rows(large))
+    yield "peak_memory_50m", _memory([large.refresh()], rows_of(large))
 
 
 FAMILIES = (

@@ -1,5 +1,6 @@
 -- One payer's month. A series is what repeats (a machine, a bucket, a route of bytes); a line is one of its hours.
--- Variables: seed, month (a date), shapes, series, resources, tag_sets, accounts. Tables of the caller: nodes, holds, jobs.
+-- Variables: seed, month (a date), shapes, series, resources, tag_sets, accounts, bare (machines without a volume and traffic of
+-- their own), pods (rows of pods beside each hour of a machine). Tables of the caller: nodes, holds, jobs.
 
 create macro u(salt, id) as hash(concat_ws('|', getvariable('seed'), salt, id)) / 18446744073709551616.0;
 create macro month_hours() as date_diff('hour', getvariable('month'), getvariable('month') + interval 1 month);
@@ -108,6 +109,21 @@ cross join (values
     (3000000000, 'AWS Data Transfer', 'DataTransfer-Regional-Bytes', 'InterZone-In', 'GB', 'Data Transfer', 'AWSDataTransfer',
         0.01, 'regional data transfer')
 ) as more (start, product_name, usage_name, operation, unit, product_family, service_code, rate, what)
+where not getvariable('bare')
+union all by name
+-- split cost allocation: what a pod took of the machine, in vCPU-hours and GB-hours, at no cost of its own
+select
+    10000000000 + 100 * n.n + pod as series_id, 'pod' as family, 'AmazonEKS' as product_code,
+    'Amazon Elastic Container Service for Kubernetes' as product_name, 'on_demand' as purchase,
+    r.prefix || case pod % 2 when 0 then 'EKS-EC2-vCPU-Hours' else 'EKS-EC2-GB-Hours' end as usage_type,
+    'EKSPod-EC2' as operation, case pod % 2 when 0 then 'vCPU-Hours' else 'GB-Hours' end as unit, 'Compute' as product_family,
+    'AmazonEKS' as service_code, n.region_id, r.place, 0.0 as rate, 'EKS' as group_name, 0 as tier, '' as to_region,
+    'pod' as what, md5('pod') as code, n.account_n, n.tag_set,
+    'arn:aws:eks:' || n.region_id || ':' || a.account_id || ':pod/training/' || n.resource_id || '/' || pod // 2 as resource_id
+from nodes as n
+inner join regions as r using (region_id)
+inner join accounts as a on n.account_n = a.n
+cross join range(getvariable('pods')) as pods (pod)
 union all by name
 select
     4000000000 + j.n as series_id, 'job' as family, 'AmazonSageMaker' as product_code, 'Amazon SageMaker' as product_name,
@@ -171,9 +187,15 @@ amounts as (
         2000000000 + n.n, h.hour, 0.08, 'on_demand', round(500.0 / month_hours(), 10), holds.tag
     from held as h inner join nodes as n using (n) left join holds on h.n = holds.n and h.hour between holds.first_hour
         and holds.last_hour
+    where not getvariable('bare')
     union all
     select 3000000000 + h.n, h.hour, 0.01, 'on_demand', round(exp(-16 + 18 * u(concat('node bytes', h.hour), h.n)), 10), holds.tag
     from held as h left join holds on h.n = holds.n and h.hour between holds.first_hour and holds.last_hour
+    where not getvariable('bare')
+    union all
+    select 10000000000 + 100 * h.n + pod, h.hour, 0.0, 'on_demand', round(64 * u(concat('pod', h.hour), h.n + pod), 10),
+        cast(null as varchar)
+    from held as h cross join range(getvariable('pods')) as pods (pod)
     union all
     select 4000000000 + j.n, unnest(range(j.first_hour, j.last_hour)), 24.725, 'on_demand', j.machines, cast(null as varchar)
         from jobs as j

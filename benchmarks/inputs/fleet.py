@@ -6,6 +6,7 @@ a record, a third of all a record and a tag with their id on the machines, one o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -30,10 +31,13 @@ class Fleet:
     records: list[dict[str, Any]] = field(default_factory=list)
 
 
+def month_hours(month: datetime) -> int:
+    return int(((month + timedelta(days=32)).replace(day=1) - month) / timedelta(hours=1))
+
+
 def draw_fleet(seed: int, month: datetime, machines: int, payer: str) -> Fleet:
     """Machines keep their names from month to month; runs are new in each."""
-    hours = int(((month + timedelta(days=32)).replace(day=1) - month) / timedelta(hours=1))
-    fleet = Fleet()
+    hours, fleet = month_hours(month), Fleet()
     for cluster in range(max(1, machines // CLUSTER)):
         steady, random = Random(f"{seed}|{cluster}"), Random(f"{seed}|{cluster}|{month:%Y-%m}")
         in_block = cluster % 10 == 9
@@ -69,7 +73,7 @@ def _draw_runs(
                 month + timedelta(hours=hour, minutes=first_minute),
                 month + timedelta(hours=hour + length, minutes=last_minute),
             )
-            fleet.records.append(_record(run_id, random, kind, [(name, kind, CHIPS[kind]) for name in names], times, []))
+            fleet.records.append(record_of(run_id, random, kind, [(name, kind, CHIPS[kind]) for name in names], [times], []))
         hour, number = hour + length + 1 + random.randrange(1, 4), number + 1
 
 
@@ -80,19 +84,19 @@ def _draw_job(fleet: Fleet, random: Random, month: datetime, hours: int, cluster
     fleet.jobs.append((cluster + 1, arn, 1 + cluster % 5, None, first, first + length, machines))
     times = month + timedelta(hours=first), month + timedelta(hours=first + length)
     nodes = [(arn, "ml.trn1.32xlarge", 16 * machines)]
-    fleet.records.append(_record(run_id, random, "trn1.32xlarge", nodes, times, [{"system": "sagemaker", "id": arn}]))
+    fleet.records.append(record_of(run_id, random, "trn1.32xlarge", nodes, [times], [{"system": "sagemaker", "id": arn}]))
 
 
-def _record(
+def record_of(
     run_id: str,
     random: Random,
     kind: str,
     nodes: list[tuple[Any, ...]],
-    times: tuple[datetime, datetime],
+    times: Sequence[tuple[datetime, datetime]],
     aliases: list[dict[str, str]],
 ) -> dict[str, Any]:
-    start, end = (f"{time:%Y-%m-%dT%H:%M:%SZ}" for time in times)
-    tokens = int((times[1] - times[0]).total_seconds()) * 1_450 * sum(chips for _, _, chips in nodes)
+    """A run record with an attempt for each of `times`, on the same nodes."""
+    tokens = int((times[-1][1] - times[0][0]).total_seconds()) * 1_450 * sum(chips for _, _, chips in nodes)
     return {
         "training_run_id": run_id,
         "aliases": aliases,
@@ -113,12 +117,13 @@ def _record(
         "tags": {"priority": random.choice(("low", "high"))},
         "attempts": [
             {
-                "attempt_id": "1",
+                "attempt_id": str(number),
                 "state": random.choice(("completed", "completed", "completed", "failed")),
-                "started_at": start,
-                "ended_at": end,
+                "started_at": f"{start:%Y-%m-%dT%H:%M:%SZ}",
+                "ended_at": f"{end:%Y-%m-%dT%H:%M:%SZ}",
                 "nodes": [{"resource_id": name, "accelerator_type": kind, "chips": chips} for name, kind, chips in nodes],
             }
+            for number, (start, end) in enumerate(times, start=1)
         ],
     }
 

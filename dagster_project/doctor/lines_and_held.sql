@@ -13,22 +13,28 @@ charges as (
     left join held on charges.line_id = held.line_id
     where is_usage
 ),
+line_groups as (
+    select source_name || '|' || source_object || '|' || row_number as line_id, * from intermediate.int_aws_line_groups
+    where is_book and not is_single
+),
+-- what is billed of a machine in a time in which nothing changes, or whatever no rule tells apart
 groups as (
     select distinct
         aws.source_name, aws.usage_month, aws.service_code, line_item_type, usage_type, is_pod,
-        coalesce(aws.run_tag, '') as tag, charges.is_accelerator_type, rule
-    from intermediate.int_aws_lines as aws inner join charges using (line_id)
-    where not is_single
+        coalesce(aws.run_tag, '') as tag, charges.is_accelerator_type, rule,
+        case when segment_from is not null then aws.resource_id else '' end as machine,
+        coalesce(segment_from, timestamp 'epoch') as since
+    from line_groups as aws inner join charges using (line_id)
 ),
 every_line as (
     select
         source_name, provider_name, usage_month, billing_currency, charge_period_start, charge_period_end, run_tag,
         is_accelerator_type, coalesce(resource_id, other_resource_id, job_id) as machine, rule, cost,
         case when rule in ('resource_time', 'cluster_key') then held_cost when rule is not null then cost end as met_cost
-    from charges where charge_period_start is not null
+    from charges where charge_period_start is not null and line_id not in (select line_id from line_groups)
     union all
     select
-        source_name, provider_name, usage_month, billing_currency, charge_period_start, charge_period_end, run_tag,
+        of_aws.source_name, provider_name, of_aws.usage_month, billing_currency, charge_period_start, charge_period_end, run_tag,
         is_accelerator_type, resource_id, rule, coalesce(
             try_cast(public_on_demand_cost__text as decimal(38, 12)),
             try_cast(public_on_demand_cost as decimal(38, 12)),
@@ -36,9 +42,17 @@ every_line as (
             try_cast(unblended_cost as decimal(38, 12))
         ) as cost, case when rule is not null then cost end
     from staging.stg_aws_cur__line_items as of_aws
-    inner join groups using (source_name, usage_month, service_code, line_item_type, usage_type, is_pod)
-    where coalesce(run_tag, '') = tag and is_book
-        and concat_ws('|', source_name, source_object, row_number)
+    left join intermediate.int_machine_segments as segments
+        on of_aws.usage_month = segments.usage_month and of_aws.resource_id = segments.machine_name
+        and cast(charge_period_start as date) = segment_day and charge_period_start >= segment_from
+        and charge_period_end <= segment_to
+    inner join groups
+        on of_aws.source_name = groups.source_name and of_aws.usage_month = groups.usage_month
+        and of_aws.service_code = groups.service_code and of_aws.line_item_type = groups.line_item_type
+        and of_aws.usage_type = groups.usage_type and of_aws.is_pod = groups.is_pod
+        and case when segment_from is null then '' else resource_id end = machine
+        and coalesce(segment_from, timestamp 'epoch') = since and coalesce(run_tag, '') = tag
+    where is_book and concat_ws('|', of_aws.source_name, source_object, row_number)
         not in (select line_id from intermediate.int_aws_lines where is_single)
 )
 select * replace (coalesce(met_cost, 0) as met_cost) from every_line;

@@ -59,6 +59,14 @@ cast((({{ a }}) - ({{ a }}) % ({{ b }})) / ({{ b }}) as decimal(38,0))
 {% macro duckdb__timestamp_of(us) -%}make_timestamp({{ us }}){%- endmacro %}
 {% macro spark__timestamp_of(us) -%}timestamp_micros({{ us }}){%- endmacro %}
 
+{# a row for each day that a span of time touches, and for the elements of a list #}
+{% macro each_day(a, b) %}{{ return(adapter.dispatch('each_day', 'trainledger')(a, b)) }}{% endmacro %}
+{% macro duckdb__each_day(a, b) -%}cast(unnest(generate_series(date_trunc('day', {{ a }}), {{ b }}, interval 1 day)) as date){%- endmacro %}
+{% macro spark__each_day(a, b) -%}explode(sequence(cast({{ a }} as date), cast({{ b }} as date), interval 1 day)){%- endmacro %}
+{% macro each_of(x) %}{{ return(adapter.dispatch('each_of', 'trainledger')(x)) }}{% endmacro %}
+{% macro duckdb__each_of(x) -%}unnest({{ x }}){%- endmacro %}
+{% macro spark__each_of(x) -%}explode({{ x }}){%- endmacro %}
+
 {# the least common multiple of a whole-number column within a group, as decimal(38,0); some number above `most`, which is below 1e26, where it is
    greater than that. Spark has no greatest common divisor: a hundred steps of Euclid's are enough below 1e20 #}
 {% macro common_multiple(x, most) %}{{ return(adapter.dispatch('common_multiple', 'trainledger')(x, most)) }}{% endmacro %}

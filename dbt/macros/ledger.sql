@@ -133,6 +133,12 @@ coalesce(
 ({{ lines }}.line_item_type in ('Usage', 'DiscountedUsage', 'SavingsPlanCoveredUsage') and not {{ lines }}.is_pod and not {{ lines }}.is_support and not {{ lines }}.is_block_fee)
 {%- endmacro %}
 
+{# Whether an AWS row is billed by the hour: its unit, or where an export has none, its usage type. #}
+{% macro aws_is_in_hours(lines) -%}
+(lower({{ lines }}.pricing_unit) in ('hrs', 'hours', 'hour', 'hr')
+            or ({{ lines }}.pricing_unit = '' and {{ matches(lines ~ '.usage_type', '(BoxUsage|SpotUsage)') }}))
+{%- endmacro %}
+
 {# The instance type that an AWS usage type ends in: `USE1-Train:ml.trn1.32xlarge` is of trn1.32xlarge. And whether it has accelerators. #}
 {% macro aws_instance_type(usage_type) -%}
 replace(regexp_extract({{ usage_type }}, ':([^:]*)$', 1), 'ml.', '')

@@ -42,6 +42,11 @@ GROUPED = {
         "stated_cost",
     ),
 }
+# of what a run holds whole, rows follow each other: the machine, the time, and which rows are alike
+OF_MACHINE = (
+    "resource_id, charge_period_start as begins, hash(charge_period_end - charge_period_start, lower(pricing_unit)) as kind"
+)
+OF_NO_MACHINE = "cast(null as varchar) as resource_id, charge_period_start as begins, 0 as kind"
 SKUS = "int_gcp_skus"  # what the groups of Google's rows read of their texts
 KEYS_BEGIN, KEYS_END = "line_groups as (\n    select\n", "-- the first row of a group gives it its name"
 TOTAL_BEGIN = "as line_count,"
@@ -52,6 +57,10 @@ create or replace view raw.months as select cast(null as date) as usage_month wh
 create or replace view raw.build_months as from raw.months;
 create or replace view intermediate.int_run_holdings as
     select cast(null as varchar) as resource_id, cast(null as timestamp) as started_at, cast(null as timestamp) as ended_at
+    where false;
+create or replace view intermediate.int_machine_segments as
+    select cast(null as date) as usage_month, cast(null as varchar) as machine_name, cast(null as date) as segment_day,
+        cast(null as timestamp) as segment_from, cast(null as timestamp) as segment_to, cast(null as varchar) as training_run_id
     where false;
 create or replace view staging.stg_training_runs__aliases as
     select cast(null as varchar) as alias_id, cast(null as varchar) as alias_system where false;
@@ -222,23 +231,49 @@ class Landed:
     def _key_rows(self, provider: str, deliveries: Sequence[Generation], month: date) -> None:
         """Table `keyed`: the rows of a month that staging shows, each with the row that names its group.
 
-        That is the first row with the same columns of a group. What is a group of its own is in no other.
+        Of a machine that a run held each row is in a group of that machine. Its groups follow each other in time, each with as
+        many rows as it was published with. Any other group is named by the first row with the same columns of a group. What is
+        a group of its own is in no other.
         """
         staged, _, of_cost, _ = GROUPED[provider]
         self.show(deliveries, *staged)
         if provider != "AWS":
             self.connection.execute(f"create or replace view intermediate.{SKUS} as {self._statements[SKUS]}")
         before, keys, _ = self._grouping(provider)
+        of_machine = OF_MACHINE if provider == "AWS" else OF_NO_MACHINE
         self.connection.execute(f"""create or replace temp table keyed as {before},
             of_month as (
-                select hash({_expressions(keys)}) as key, position, source_object as object, row_number, {of_cost}
+                select hash({_expressions(keys)}) as key, position, source_object as object, row_number, {of_cost}, {of_machine}
                 from lines where usage_month = date '{month}'
             ),
-            alone as (select distinct object, row_number, true as is_alone from known where row_count = 1)
-            select of_month.* exclude (key, position), first_value(object) over same_group as first_object,
-                first_value(row_number) over same_group as first_row
-            from of_month left join alone using (object, row_number)
-            window same_group as (partition by key, case when is_alone then position end order by position)""")
+            naming as (select object, row_number, max(row_count) as named from known group by all),
+            counted as (
+                select *, sum(named) over (partition by key, resource_id, kind) is not distinct from
+                        count(*) over (partition by key, resource_id, kind) and resource_id is not null as is_whole,
+                    coalesce(named = 1, false) as is_alone
+                from of_month left join naming using (object, row_number)
+            ),
+            judged as (
+                select *, bool_and(is_whole) over (partition by key, resource_id) as is_held,
+                    row_number() over (partition by key, resource_id, kind, is_alone order by begins, position) as place
+                from counted
+            ),
+            segments as (
+                select key, resource_id, kind, object as first_object, row_number as first_row, named,
+                    sum(named) over (partition by key, resource_id, kind order by begins, position) as last_place
+                from judged where is_held and named > 1
+            )
+            select judged.object, judged.row_number, {of_cost},
+                coalesce(segments.first_object, first_value(judged.object) over same_group) as first_object,
+                coalesce(segments.first_row, first_value(judged.row_number) over same_group) as first_row
+            from judged left join segments
+                on judged.is_held and not judged.is_alone and judged.key = segments.key and judged.kind = segments.kind
+                and judged.resource_id = segments.resource_id
+                and judged.place between segments.last_place - segments.named + 1 and segments.last_place
+            window same_group as (
+                partition by judged.key, judged.is_held, case when judged.is_alone then judged.position end
+                order by judged.position
+            )""")
 
     def groups_of(self, generation: Generation, name: str, row: int) -> list[str]:
         """The groups that a row of a bill is in: of a Google row also its promotion, of an AWS row also what a plan rounds."""

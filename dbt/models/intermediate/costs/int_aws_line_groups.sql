@@ -43,33 +43,69 @@ block_lines as (
     from {{ ref('stg_aws_cur__line_items') }}
 ),
 
--- a row of its own: what time decides about (the hours of machines that some run held in the month, jobs, blocks), what alone
--- shows the time of a run (the tagged use of accelerators, where no record places the run in the month, or no list price is
--- stated), and what may not be
--- rounded in a sum (what of a plan was not used)
-lines as (
+placed_lines as (
     select
         block_lines.*,
-        block_lines.is_book and (
-            held_machines.machine_name is not null
-            or jobs.resource_id is not null
-            or block_lines.stated_block_arn is not null
-            or block_lines.is_block_fee
-            or block_lines.line_item_type = 'SavingsPlanRecurringFee'
-            or (
-                block_lines.tag_run_id is not null
-                and (recorded.training_run_id is null or {{ as_double('block_lines.public_on_demand_cost') }} is null)
-                and {{ aws_is_accelerator(aws_instance_type('block_lines.usage_type')) }}
-            )
-        ) as is_single
+        held_machines.machine_name is not null as is_held,
+        segments.segment_from,
+        segments.training_run_id as segment_run_id,
+        case when segments.segment_from is not null then {{ aws_is_in_hours('block_lines') }} end as is_in_hours,
+        case
+            when segments.segment_from is not null
+                then {{ instant_us('block_lines.charge_period_end') }} - {{ instant_us('block_lines.charge_period_start') }}
+        end as period_us
     from block_lines
     left join held_machines
         on
             block_lines.usage_month = held_machines.usage_month
             and {{ machine_name('block_lines.resource_id') }} = held_machines.machine_name
-    left join jobs on block_lines.resource_id = jobs.resource_id
+    -- who holds the machine, and of which attempt and week its time is, changes at no instant of a segment
+    left join {{ ref('int_machine_segments') }} as segments
+        on
+            block_lines.usage_month = segments.usage_month
+            and {{ machine_name('block_lines.resource_id') }} = segments.machine_name
+            and cast(block_lines.charge_period_start as date) = segments.segment_day
+            and block_lines.charge_period_start >= segments.segment_from
+            and block_lines.charge_period_end <= segments.segment_to
+),
+
+-- a row of its own: what time decides about (jobs, blocks, and what is billed of a machine that some run held in the month, but
+-- for the lines of a segment), what alone shows the time of a run (the tagged use of accelerators, where no record places the run
+-- in the month, or no list price is stated), and what may not be rounded in a sum (what of a plan was not used)
+judged_lines as (
+    select
+        placed_lines.*,
+        placed_lines.is_book and (
+            -- in a segment the hours of an accelerator are billed in full and at a list price: each is as the first
+            (placed_lines.is_held and not coalesce(
+                placed_lines.period_us > 0
+                and (placed_lines.tag_run_id is null or placed_lines.tag_run_id = placed_lines.segment_run_id)
+                and case
+                    when placed_lines.is_in_hours
+                        then {{ as_double('placed_lines.usage_amount') }} * 3600000000 = placed_lines.period_us
+                        and {{ as_double('placed_lines.public_on_demand_cost') }} is not null
+                    else not {{ aws_is_accelerator(aws_instance_type('placed_lines.usage_type')) }}
+                end, false
+            ))
+            or jobs.resource_id is not null
+            or placed_lines.stated_block_arn is not null
+            or placed_lines.is_block_fee
+            or placed_lines.line_item_type = 'SavingsPlanRecurringFee'
+            or (
+                placed_lines.tag_run_id is not null
+                and (recorded.training_run_id is null or {{ as_double('placed_lines.public_on_demand_cost') }} is null)
+                and {{ aws_is_accelerator(aws_instance_type('placed_lines.usage_type')) }}
+            )
+        ) as is_single
+    from placed_lines
+    left join jobs on placed_lines.resource_id = jobs.resource_id
     left join {{ ref('int_recorded_months') }} as recorded
-        on block_lines.usage_month = recorded.usage_month and block_lines.tag_run_id = recorded.training_run_id
+        on placed_lines.usage_month = recorded.usage_month and placed_lines.tag_run_id = recorded.training_run_id
+),
+
+lines as (
+    select *, is_book and not is_single and segment_from is not null as is_of_segment
+    from judged_lines
 ),
 
 line_groups as (
@@ -101,12 +137,12 @@ line_groups as (
         coalesce({{ as_double('unblended_cost') }} < 0, false) as is_negative,
         coalesce(coalesce(covered_cost, {{ as_double('unblended_cost') }}) < 0, false) as is_effective_negative,
         is_single,
-        {%- for x in ['resource_id', 'charge_period_start', 'charge_period_end'] %}
-        case when is_single then {{ x }} end as {{ x }},
-        {%- endfor %}
-        case when is_single then lower(pricing_unit) end as pricing_unit,
-        case when is_single then usage_amount end as usage_amount,
-        case when is_single then usage_amount__text end as usage_amount__text,
+        case when is_of_segment then segment_from end as segment_from,
+        case when is_of_segment then period_us end as period_us,
+        case when is_single or is_of_segment then resource_id end as resource_id,
+        case when is_single or is_of_segment then lower(pricing_unit) end as pricing_unit,
+        case when is_single or (is_of_segment and is_in_hours) then usage_amount end as usage_amount,
+        case when is_single or (is_of_segment and is_in_hours) then usage_amount__text end as usage_amount__text,
         case when is_block_fee then try_cast(reservation_started_at as timestamp) end as reservation_started_at,
         case when is_block_fee then try_cast(reservation_ended_at as timestamp) end as reservation_ended_at,
         case when is_block_fee then try_cast(reservation_count as bigint) end as reservation_count,
@@ -115,6 +151,9 @@ line_groups as (
         min(position) as position,
         min_by(source_object, position) as source_object,
         min(position) % 4294967296 as row_number,
+        min(case when is_single or is_of_segment then charge_period_start end) as charge_period_start,
+        min(case when is_single or is_of_segment then charge_period_end end) as charge_period_end,
+        array_agg(charge_period_start) filter (where is_of_segment and is_in_hours) as hours_from,
         count(*) as line_count
         {%- for cost in costs %},
         {{ exact_total(cost, cost ~ '__text', 12) }} as {{ cost }}

@@ -5,6 +5,7 @@ with classified_lines as (
         lines.*,
         {{ aws_region_of_line('lines', 'prefixes') }} as region_id,
         {{ aws_is_usage('lines') }} as is_usage,
+        {{ aws_is_in_hours('lines') }} as is_in_hours,
         -- only hours are read from it: what an exact number cannot hold is no number of hours, and no money
         case
             when abs(coalesce(cast(lines.usage_amount__text as double), lines.usage_amount)) < 1e12
@@ -62,10 +63,7 @@ select
     exact_usage_amount as usage_amount,
     -- hours as billed, to the microsecond; null where the unit is not hours. A correction is shared like the hours it takes back
     case
-        when exact_usage_amount <> 0 and (
-            pricing_unit in ('hrs', 'hours', 'hour', 'hr')
-            or (pricing_unit = '' and {{ matches('usage_type', '(BoxUsage|SpotUsage)') }})
-        )
+        when exact_usage_amount <> 0 and is_in_hours
             then {{ int_div(
                 'cast(' ~ to_units('abs(exact_usage_amount)', 12) ~ ' * 3600 + 500000 as decimal(38,0))',
                 'cast(1000000 as decimal(38,0))'

@@ -10,6 +10,27 @@ with charges as (
     where {{ in_build_months() }} and is_usage and is_accelerator_type and not is_twin
 ),
 
+-- of a row that is many hours of a machine the first is shown, and all are as long
+hours_of_groups as (
+    select
+        usage_month,
+        source_name || '|' || source_object || '|' || cast(row_number as string) as line_id,
+        {{ each_of('hours_from') }} as hour_from
+    from {{ ref('int_aws_line_groups') }}
+    where {{ in_build_months() }} and line_count > 1
+),
+
+timed_charges as (
+    select
+        charges.*,
+        coalesce(hours.hour_from, charges.charge_period_start) as billed_from,
+        coalesce(hours.hour_from, charges.charge_period_start) + (charges.period_end - charges.charge_period_start) as billed_to,
+        {{ microseconds('charges.charge_period_start', 'charges.period_end') }} as period_us
+    from charges
+    left join hours_of_groups as hours on charges.usage_month = hours.usage_month and charges.line_id = hours.line_id
+    where charges.period_end > charges.charge_period_start
+),
+
 -- one interval of a machine may be billed in several rows (chips, a commitment)
 intervals as (
     select
@@ -17,14 +38,10 @@ intervals as (
         name as resource_id,
         provider_name,
         payer_account_id,
-        charge_period_start as billed_from,
-        period_end as billed_to,
-        least(
-            sum(coalesce(billed_us, {{ microseconds('charge_period_start', 'period_end') }})),
-            max({{ microseconds('charge_period_start', 'period_end') }})
-        ) as billed_us
-    from charges
-    where period_end > charge_period_start
+        billed_from,
+        billed_to,
+        least(sum(coalesce(billed_us, period_us)), max(period_us)) as billed_us
+    from timed_charges
     group by all
 ),
 

@@ -27,25 +27,63 @@ parts as (
     where holder_count <> 1
 ),
 
+placed_parts as (
+    select
+        *,
+        row_number() over (partition by charge_id order by part_id) as place,
+        case part_id when '~residual' then '~' else ' ' end || cast(w as string) as placed_weight
+    from parts
+),
+
+weights as (
+    select
+        charge_id,
+        {{ in_one_text("lpad(cast(place as string), 6, '0') || placed_weight") }} as all_weights
+    from placed_parts
+    group by charge_id
+),
+
+-- machines of one cluster cost the same and are handed on at the same instant: charges with the same amounts and weights have the
+-- same parts, which are worked out once
+alike as (
+    select
+        charges.*,
+        min(charges.charge_id) over (partition by weights.all_weights, charges.{{ measures | join(', charges.') }}) as first_id
+    from charges
+    inner join weights using (charge_id)
+),
+
 divided_charges as (
-    select * from charges
-    where charge_id in (select parts.charge_id from parts)
+    select * from alike
+    where charge_id = first_id
+),
+
+divided_parts as (
+    select placed_parts.charge_id, placed_parts.part_id, placed_parts.w, placed_parts.place from placed_parts
+    inner join divided_charges using (charge_id)
 ),
 
 split as (
-    {{ exact_split('divided_charges', 'parts', measures, 12) }}
+    {{ exact_split('divided_charges', 'divided_parts', measures, 12) }}
+),
+
+split_by_place as (
+    select split.*, divided_parts.place
+    from split
+    inner join divided_parts using (charge_id, part_id)
 )
 
 select
-    charges.usage_month,
-    split.charge_id as line_id,
-    split.part_id,
+    alike.usage_month,
+    alike.charge_id as line_id,
+    placed_parts.part_id,
     split.w
     {%- for measure in measures %},
     split.{{ measure }}
     {%- endfor %}
-from split
-inner join charges using (charge_id)
+from alike
+inner join placed_parts on alike.charge_id = placed_parts.charge_id
+inner join split_by_place as split on alike.first_id = split.charge_id and placed_parts.place = split.place
 
 union all
 

@@ -46,7 +46,8 @@ timed_charges as (
     select
         *,
         case
-            when billed_us is not null then billed_us
+            -- the hours of a segment are all as long as the first
+            when billed_us is not null then cast(billed_us * line_count as decimal(38, 0))
             when row_number() over (
                 partition by provider_name, held_resource_id, charge_period_start, charge_period_end
                 order by {{ cell() }}, instance_type

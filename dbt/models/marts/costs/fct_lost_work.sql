@@ -52,21 +52,22 @@ charge_parts as (
     ) }}
 ),
 
+-- rows of one time and run are of one attempt
 parts as (
     select
         parts.usage_month,
         parts.provider_name,
-        parts.line_id,
         parts.charge_period_start,
         least(parts.charge_period_end, cast(parts.usage_month as timestamp) + interval 1 month) as period_end,
         parts.billing_currency,
         parts.part_run_id as training_run_id,
         parts.reason,
-        parts.part_effective_cost as effective_cost,
-        case when parts.cost_component = 'accelerator' then parts.part_weight else 0 end as weight
+        cast(sum(parts.part_effective_cost) as decimal(38, 12)) as effective_cost,
+        cast(sum(case when parts.cost_component = 'accelerator' then parts.part_weight else 0 end) as decimal(38, 12)) as weight
     from charge_parts as parts
     left join lost_runs on parts.part_run_id = lost_runs.training_run_id
     where parts.reason = 'idle' or lost_runs.training_run_id is not null
+    group by all
 ),
 
 -- a row of the bill is of the attempt that used most of it, else of the nearest: where one failed at 10:30 and the next began at
@@ -81,7 +82,9 @@ parts_of_attempts as (
     from parts
     inner join attempt_pieces as attempts using (training_run_id)
     qualify row_number() over (
-        partition by parts.line_id, parts.training_run_id
+        partition by
+            parts.usage_month, parts.provider_name, parts.charge_period_start, parts.period_end, parts.billing_currency,
+            parts.training_run_id
         order by
             {{ microseconds(
                 'greatest(parts.charge_period_start, attempts.started_at)', 'least(parts.period_end, attempts.ended_at)'
