@@ -71,6 +71,7 @@ from .shared_meters import divide
 from .sizes import sizes_of
 from .tagged import tag_holds, tag_windows, tagged_lines
 from .tpu import read_tpu
+from .zero_prices import doubt_zeros, read_grants
 
 Tables = dict[str, dict[tuple, dict]]
 RunMonth = tuple[str, date, str]  # run, month, provider
@@ -158,6 +159,7 @@ class Oracle:
         prepare_blocks(self.lines)
         self.flows = aws_flows(self.lines) | amortise(self.google_lines, self.tag_keys)
         price(lines, read_prices(self._locations("user_inputs"), as_published))
+        doubt_zeros(lines, read_grants(self._locations("user_inputs"), as_published))
         note_recorded(self.lines, self.google_lines, self.runs, self.tag_keys)
         self.parts = [part for line in self.lines for part in parts_of(line, self.runs, self.tag_keys)]
         self.parts += google_ladder.parts_of(self.google_lines, self.runs, self.tag_keys)

@@ -39,14 +39,21 @@ block_lines as (
         case line_item_type
             when 'DiscountedUsage' then {{ as_double('reservation_effective_cost') }}
             when 'SavingsPlanCoveredUsage' then {{ as_double('savings_plan_effective_cost') }}
-        end as covered_cost
+        end as covered_cost,
+        -- an hour of accelerators at 0: of a dedicated host, and of a capacity reservation beside its hours, that is the price
+        line_item_type = 'Usage'
+        and not is_pod
+        and {{ aws_is_accelerator(aws_instance_type('usage_type')) }}
+        and not {{ matches('usage_type', '(HostBoxUsage|HostUsage|DedicatedRes|Reservation|EBSOptimized):') }}
+        and {{ as_double('unblended_cost') }} = 0
+        and {{ as_double('gross_unblended_cost') }} = 0
+        and coalesce({{ as_double('usage_amount') }}, 1) <> 0 as is_unpriced
     from {{ ref('stg_aws_cur__line_items') }}
 ),
 
 -- a row of its own: what time decides about (the hours of machines that some run held in the month, jobs, blocks), what alone
 -- shows the time of a run (the tagged use of accelerators, where no record places the run in the month, or no list price is
--- stated), and what may not be
--- rounded in a sum (what of a plan was not used)
+-- stated), what may not be rounded in a sum (what of a plan was not used), and hours without a price, which are counted
 lines as (
     select
         block_lines.*,
@@ -56,6 +63,7 @@ lines as (
             or block_lines.stated_block_arn is not null
             or block_lines.is_block_fee
             or block_lines.line_item_type = 'SavingsPlanRecurringFee'
+            or block_lines.is_unpriced
             or (
                 block_lines.tag_run_id is not null
                 and (recorded.training_run_id is null or {{ as_double('block_lines.public_on_demand_cost') }} is null)
@@ -101,6 +109,7 @@ line_groups as (
         coalesce({{ as_double('unblended_cost') }} < 0, false) as is_negative,
         coalesce(coalesce(covered_cost, {{ as_double('unblended_cost') }}) < 0, false) as is_effective_negative,
         is_single,
+        is_unpriced,
         {%- for x in ['resource_id', 'charge_period_start', 'charge_period_end'] %}
         case when is_single then {{ x }} end as {{ x }},
         {%- endfor %}

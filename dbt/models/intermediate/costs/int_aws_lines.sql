@@ -111,6 +111,7 @@ select
     case when is_usage then public_on_demand_cost else cast(0 as decimal(38, 12)) end as list_cost,
     line_count,
     is_single,
+    is_unpriced,
     -- what a line that no run holds is left with, where its kind alone decides
     case
         when is_pod then 'unattributed'
