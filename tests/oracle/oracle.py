@@ -42,6 +42,7 @@ from .machines import tell_machines_apart
 from .metrics import read_metrics
 from .modelled import modelled_rows, reconciliation_rows
 from .months import by_month
+from .net_discounts import count_discounts_once
 from .neuron import read_neuron
 from .numerals import OracleError
 from .observed import Telemetry, observe
@@ -124,6 +125,7 @@ class Oracle:
         self.tag_keys = settings.get("run_tag_keys", ["training_run_id"])
         self.meters = settings.get("meters", {})
         self.lines = list(_read_lines(self._elected("aws_cur", bill_deliveries)))
+        count_discounts_once(self.lines)
         self.google_lines = list(_read_google_lines(self._elected("gcp_billing", partition_deliveries)))
         self.google_lines += _read_focus_lines(self._elected("gcp_focus", partition_deliveries))
         # beside the book, which the configuration states

@@ -94,6 +94,7 @@ line_groups as (
         usage_type,
         product_family = 'Data Transfer' or 'AWSDataTransfer' in (service_code, product_service_code) as is_stated_transfer,
         invoice_id is not null as has_invoice,
+        invoicing_entity,
         run_tag, reservation_arn, savings_plan_arn,
         -- the refund of a one-time fee names its plan in its text alone, by the end of its ARN
         case
