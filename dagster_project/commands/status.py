@@ -137,7 +137,7 @@ def _pro_forma(sources: list[SourceSettings], election: Election) -> Iterator[st
         if months and source.book is not True:
             yield (
                 f"{source.name} is probably pro forma: no row of a payer has an invoice number in {', '.join(months)}. Set "
-                "`is_pro_forma: true` where nobody pays this bill, `book: true` where it is the one that is paid"
+                "`is_pro_forma: true` where this bill is never paid, `book: true` where it is the one that is paid"
             )
 
 

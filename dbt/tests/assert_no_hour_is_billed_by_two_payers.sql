@@ -1,5 +1,5 @@
 -- One machine's hour in the bills of two payers is the same money twice, as in a pro forma bill beside the one that is paid; two
--- parts of it, as of an account that moves between payers, are not. Only accounts that two payers bill in one month are looked at.
+-- parts of it, as of an account that moves, are not. Only accounts that two payers bill in one month are looked at.
 {{ config(meta={'dagster': {'ref': {'name': 'int_aws_line_groups'}}}) }}
 with shared_accounts as (
     select usage_month, account_id as sub_account_id from {{ ref('int_bill_names') }}

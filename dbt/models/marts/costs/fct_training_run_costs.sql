@@ -52,7 +52,7 @@ run_costs as (
         attribution_rule,
         case evidence.confidence_rank when 1 then 'low' when 2 then 'medium' else 'high' end as attribution_confidence,
         costs.billed_cost,
-        -- zero is not a price: of a run's month and component with an hour whose price nobody knows the whole is unknown
+        -- zero is not a price: of a run's month and component with an hour without a known price the whole is unknown
         case
             when bool_or(evidence.is_zero_priced) over (partition by training_run_id, usage_month, cost_component) then null
             else costs.effective_cost
