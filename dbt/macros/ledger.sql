@@ -140,9 +140,14 @@ left join {{ ref('int_aws_net_discounts') }} as net_discounts
             and {{ lines }}.billing_currency = net_discounts.billing_currency
             and {{ lines }}.is_book = net_discounts.is_book
 {%- endmacro %}
+{# Rows of a Savings Plan, whose fee is lowered by a rule of its own: they are no part of that question. #}
+{% macro aws_is_of_plan(lines) -%}
+({{ lines }}.line_item_type like 'SavingsPlan%' or {{ lines }}.savings_plan_arn is not null or {{ lines }}.service_code like '%SavingsPlans')
+{%- endmacro %}
 {% macro after_net_discounts(lines, amount) -%}
 case
-            when net_discounts.is_counted_in_others and {{ lines }}.line_item_type like '%Discount' then cast(0 as decimal(38, 12))
+            when net_discounts.is_counted_in_others and {{ lines }}.line_item_type like '%Discount' and not {{ aws_is_of_plan(lines) }}
+                then cast(0 as decimal(38, 12))
             else {{ lines }}.{{ amount }}
         end
 {%- endmacro %}

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from fractions import Fraction
 
-from .lines import SAVINGS_PLAN_PAIR, Line
+from .lines import Line
 from .numerals import MONEY
 
 
@@ -13,10 +13,14 @@ def _is_near(amount: int, stated: int) -> bool:
     return abs(amount - stated) <= max(Fraction(10**MONEY, 100), Fraction(abs(stated), 10**7))
 
 
+def _is_of_plan(line: Line) -> bool:
+    return line.kind.startswith("SavingsPlan") or line.savings_plan_arn != "" or line.service_code.endswith("SavingsPlans")
+
+
 def count_discounts_once(lines: Iterable[Line]) -> None:
     bills: dict[tuple, list[Line]] = defaultdict(list)
     for line in lines:
-        if line.kind not in SAVINGS_PLAN_PAIR:
+        if not _is_of_plan(line):
             bills[line.source_name, line.payer_account_id, line.seller, line.usage_month, line.currency].append(line)
     for rows in bills.values():
         discounts = [row for row in rows if row.kind.endswith("Discount")]

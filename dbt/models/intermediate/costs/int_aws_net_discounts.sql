@@ -5,20 +5,19 @@
 -- amount
 with sums as (
     select
-        source_name,
-        payer_account_id,
-        invoicing_entity,
-        usage_month,
-        billing_currency,
-        is_book,
-        bool_or(line_item_type like '%Discount') as has_discounts,
-        cast(sum(gross_unblended_cost) as decimal(38, 12)) as gross_cost,
-        cast(sum(unblended_cost) as decimal(38, 12)) as net_cost,
-        cast(sum(case when line_item_type not like '%Discount' then unblended_cost else 0 end) as decimal(38, 12))
+        lines.source_name,
+        lines.payer_account_id,
+        lines.invoicing_entity,
+        lines.usage_month,
+        lines.billing_currency,
+        lines.is_book,
+        bool_or(lines.line_item_type like '%Discount') as has_discounts,
+        cast(sum(lines.gross_unblended_cost) as decimal(38, 12)) as gross_cost,
+        cast(sum(lines.unblended_cost) as decimal(38, 12)) as net_cost,
+        cast(sum(case when lines.line_item_type not like '%Discount' then lines.unblended_cost else 0 end) as decimal(38, 12))
             as net_cost_of_others
-    from {{ ref('int_aws_line_groups') }}
-    -- of covered usage and its negation nothing is on the invoice
-    where line_item_type not in ('SavingsPlanCoveredUsage', 'SavingsPlanNegation')
+    from {{ ref('int_aws_line_groups') }} as lines
+    where not {{ aws_is_of_plan('lines') }}
     group by all
 )
 
