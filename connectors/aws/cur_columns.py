@@ -12,7 +12,7 @@ _MONEY = 1e12
 
 # Everything else that AWS documents for CUR 2.0. Only what is in neither list is reported as unknown.
 _DOCUMENTED = """
-bill_billing_period_end_date bill_invoicing_entity discount discount_bundled_discount
+bill_billing_period_end_date discount discount_bundled_discount
 discount_total_discount line_item_blended_cost line_item_blended_rate line_item_iam_principal line_item_legal_entity
 line_item_net_unblended_rate line_item_normalization_factor line_item_normalized_usage_amount line_item_unblended_rate
 line_item_user_identifier pricing_currency pricing_lease_contract_length pricing_offering_class
@@ -46,7 +46,8 @@ _COLUMNS = (
     required("identity_line_item_id", Text),
     *optional("identity_time_interval", Text),
     required("bill_payer_account_id", Text, filled=True),
-    *optional("bill_invoice_id bill_bill_type bill_billing_entity bill_payer_account_name line_item_usage_account_name", Text),
+    *optional("bill_invoice_id bill_bill_type bill_billing_entity bill_invoicing_entity", Text),
+    *optional("bill_payer_account_name line_item_usage_account_name", Text),
     required("bill_billing_period_start_date", Timestamp, filled=True),
     required("line_item_usage_account_id", Text, filled=True),
     required("line_item_line_item_type", Text, filled=True, known=frozenset(_LINE_TYPES.split())),

@@ -72,6 +72,8 @@ FIGURES = {
     "max_power": WATTS,
     # no grid emits more than 1.5 kg; a market-based or lifecycle factor would be another quantity under the same name
     "factor": Figure(PER_KWH, 0, 1.5, ("training_run_id",), ("location_based",)),
+    # of an account that has accelerators for nothing, all of their price: a zero on its bill is then no doubt
+    "grant": Figure({"ratio": 1.0}, 1, 1, (), ()),
     **dict.fromkeys(("porting_cost_to_trainium", "porting_cost_to_tpu"), PORT),
     **dict.fromkeys(("porting_emissions_to_trainium", "porting_emissions_to_tpu"), PORT_EMISSIONS),
     # what the organisation's inventory has beside the cloud, by fiscal year: without it no framework's list is complete

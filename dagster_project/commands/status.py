@@ -14,7 +14,14 @@ import msgspec
 
 from connectors.layouts.accounting import Counts
 from dagster_project.alerts.state import unsent
-from dagster_project.base.months import CARBON_EXPECTED_AFTER, bill_closed_from, carbon_final_from, month_end, months_between
+from dagster_project.base.months import (
+    CARBON_EXPECTED_AFTER,
+    bill_closed_from,
+    carbon_final_from,
+    month_end,
+    months_back,
+    months_between,
+)
 from dagster_project.commands.last_publication import (
     TelemetryMet,
     UnknownSku,
@@ -94,7 +101,12 @@ def read_status(settings: Settings) -> Status:
     sources = [_source_status(source, home.landing, election) for source in home.sources]
     published = home.site.published_file
     expected = [f"{name} is {EXPECTED}" for name in settings.expected_missing]
-    doubts = [*_partial(home.sources, election), *doubted_power(published), *expiring_factors(published, election.at)]
+    doubts = [
+        *_partial(home.sources, election),
+        *_pro_forma(home.sources, election),
+        *doubted_power(published),
+        *expiring_factors(published, election.at),
+    ]
     warnings = [*expected, *doubts, *unsent(home.root)]
     history = bytes_of_history(home, warnings.append)
     awaited = [source for source in home.sources if source.name not in settings.expected_missing]
@@ -110,6 +122,23 @@ def _partial(sources: list[SourceSettings], election: Election) -> Iterator[str]
         months = partial_months(source, {one.partition: one.published_at for one in elected}, election.at)
         if months:
             yield f"{source.name} is half exported ({REASON}): {in_words(months)}. {REMEDY}"
+
+
+def _pro_forma(sources: list[SourceSettings], election: Election) -> Iterator[str]:
+    """AWS numbers an invoice within days: a bill without any number two months after its end is probably pro forma."""
+    last = months_back(f"{election.at:%Y-%m}", 3)[0]
+    for source in sources:
+        bills = [one for one in election.of_fact("bill") if one.generation.source == source.name]
+        is_bare: dict[tuple[str, str], bool] = {}
+        for total in (total for bill in bills for total in bill.totals):
+            place = (total.payer_account_id, total.usage_month)
+            is_bare[place] = is_bare.get(place, True) and 0 < total.uninvoiced_lines == total.line_count
+        months = sorted({month for (_, month), bare in is_bare.items() if bare and month <= last})
+        if months and source.book is not True:
+            yield (
+                f"{source.name} is probably pro forma: no row of a payer has an invoice number in {', '.join(months)}. Set "
+                "`is_pro_forma: true` where this bill is never paid, `book: true` where it is the one that is paid"
+            )
 
 
 def _source_status(source: SourceSettings, landing: Landing, election: Election) -> SourceStatus:

@@ -167,7 +167,19 @@ class SourceSettings(Strict):
     months: str | None = None  # '2026-04', '2026-04..' or '2026-04..2026-09': other months are not read, or do not count
     # true: this source is the book where it covers; false: never; a name: and of two exports of one payer in it this one counts
     book: bool | Annotated[str, Field(min_length=1)] | None = None
+    is_pro_forma: bool = False  # a bill that is never paid, as of AWS Billing Conductor: never the book
     retention: Retention = Retention()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _what_nobody_pays_is_no_book(cls, given: Any) -> Any:
+        if isinstance(given, dict) and given.get("is_pro_forma") is True:
+            if given.get("book"):
+                raise ValueError(
+                    "'is_pro_forma' is of a bill that is never paid, 'book' of the one that counts: keep one of them"
+                )
+            return {**given, "book": False}
+        return given
 
     @field_validator("name")
     @classmethod

@@ -28,3 +28,12 @@ count(*) as {{ name }}__count, cast(null as string) as {{ name }}__total
 count({{ number }}) as {{ name }}__count, cast({{ total }} as string) as {{ name }}__total
 {%- endif -%}
 {%- endmacro %}
+
+{# What is landed as it is written and counts 0: discounts that the net amounts of other rows have as well. #}
+{% macro discounts_written_twice() -%}
+select
+        source_name, payer_account_id, usage_month, billing_currency,
+        {{ exact_sum(['net_cost', '-net_cost_of_others'], 12) }} as billed_cost
+    from {{ ref('int_aws_net_discounts') }}
+    where is_book and is_counted_in_others
+{%- endmacro %}

@@ -128,6 +128,30 @@ coalesce(
         )
 {%- endmacro %}
 
+{# AWS bill lines with what the bill counts of their discounts already: of a discount whose amount is in the net amounts of the other
+   rows nothing is left. The join, then an amount of a line. #}
+{% macro join_net_discounts(lines) -%}
+left join {{ ref('int_aws_net_discounts') }} as net_discounts
+        on
+            {{ lines }}.source_name = net_discounts.source_name
+            and {{ lines }}.payer_account_id = net_discounts.payer_account_id
+            and {{ lines }}.invoicing_entity = net_discounts.invoicing_entity
+            and {{ lines }}.usage_month = net_discounts.usage_month
+            and {{ lines }}.billing_currency = net_discounts.billing_currency
+            and {{ lines }}.is_book = net_discounts.is_book
+{%- endmacro %}
+{# Rows of a Savings Plan, whose fee is lowered by a rule of its own: they are no part of that question. #}
+{% macro aws_is_of_plan(lines) -%}
+({{ lines }}.line_item_type like 'SavingsPlan%' or {{ lines }}.savings_plan_arn is not null or {{ lines }}.service_code like '%SavingsPlans')
+{%- endmacro %}
+{% macro after_net_discounts(lines, amount) -%}
+case
+            when net_discounts.is_counted_in_others and {{ lines }}.line_item_type like '%Discount' and not {{ aws_is_of_plan(lines) }}
+                then cast(0 as decimal(38, 12))
+            else {{ lines }}.{{ amount }}
+        end
+{%- endmacro %}
+
 {# AWS rows that are use of something; fees, taxes, credits and support are not, and a pod's row repeats a part of its instance's. #}
 {% macro aws_is_usage(lines) -%}
 ({{ lines }}.line_item_type in ('Usage', 'DiscountedUsage', 'SavingsPlanCoveredUsage') and not {{ lines }}.is_pod and not {{ lines }}.is_support and not {{ lines }}.is_block_fee)

@@ -107,6 +107,11 @@
     ], {{ outcome }}), 6)
 {%- endmacro %}
 
+{# The effective cost of some rows: 0 of none, null where one is unknown. #}
+{% macro whole_where(rows) -%}
+case when bool_and(effective_cost is not null or not ({{ rows }})) then coalesce(sum(effective_cost) filter (where {{ rows }}), 0) end
+{%- endmacro %}
+
 {# Cost of runs by one attribute and platform, each currency with its total, the quarter before beside it. A currency without a cost
    before the quarter has nothing to be compared with. #}
 {% macro cost_by(attribute) -%}
@@ -129,21 +134,23 @@ costs as (
 select
     quarter, {{ attribute }}, accelerator_family, billing_currency,
     count(distinct training_run_id) filter (where is_now) as run_count,
-    coalesce(sum(effective_cost) filter (where is_now and cost_component = 'accelerator'), 0) as accelerator_effective_cost,
-    coalesce(sum(effective_cost) filter (where is_now and cost_component <> 'accelerator'), 0) as other_effective_cost,
-    coalesce(sum(effective_cost) filter (where is_now), 0) as effective_cost,
-    case when bool_and(has_prior) then coalesce(sum(effective_cost) filter (where not is_now), 0) end as prior_effective_cost,
-    case when bool_and(has_prior) then sum(case when is_now then effective_cost else -effective_cost end) end
-        as change_effective_cost,
+    {{ whole_where("is_now and cost_component = 'accelerator'") }} as accelerator_effective_cost,
+    {{ whole_where("is_now and cost_component <> 'accelerator'") }} as other_effective_cost,
+    {{ whole_where('is_now') }} as effective_cost,
+    case when bool_and(has_prior) then {{ whole_where('not is_now') }} end as prior_effective_cost,
+    case when bool_and(has_prior) and count(*) = count(effective_cost)
+        then sum(case when is_now then effective_cost else -effective_cost end)
+    end as change_effective_cost,
     coalesce(sum(idle_share_effective_cost) filter (where is_now), 0) as idle_share_effective_cost,
     coalesce(sum(billed_cost) filter (where is_now), 0) as billed_cost,
     case when bool_and(list_cost is not null or not is_now) then coalesce(sum(list_cost) filter (where is_now), 0) end as list_cost,
     grouping({{ attribute }}, accelerator_family) > 0 as is_total,
-    sum(coalesce(sum(effective_cost) filter (where is_now), 0)) over (
-        partition by quarter, {{ attribute }}, billing_currency, grouping({{ attribute }}, accelerator_family)
-    ) as all_platforms_effective_cost
+    case when bool_and(bool_and(effective_cost is not null or not is_now)) over platforms
+        then sum(coalesce(sum(effective_cost) filter (where is_now), 0)) over platforms
+    end as all_platforms_effective_cost
 from costs
 group by grouping sets ((quarter, {{ attribute }}, accelerator_family, billing_currency), (quarter, billing_currency))
+window platforms as (partition by quarter, {{ attribute }}, billing_currency, grouping({{ attribute }}, accelerator_family))
 {%- endmacro %}
 
 {# What was lost, with the runs that lost it; an idle machine is of no run. #}

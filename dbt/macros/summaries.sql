@@ -12,8 +12,8 @@ costs as (
         min(billing_currency) as least_currency,
         max(billing_currency) as greatest_currency,
         min({{ status_rank('status') }}) as status_rank,
-        {{ sums(['effective_cost', 'billed_cost'], 12) }},
-        {{ whole_sums(['list_cost', 'on_demand_list_cost', 'reporting_currency_effective_cost'], 12) }}
+        {{ sums(['billed_cost'], 12) }},
+        {{ whole_sums(['effective_cost', 'list_cost', 'on_demand_list_cost', 'reporting_currency_effective_cost'], 12) }}
     from {{ ref('fct_training_run_costs') }}
     group by all
 ),
@@ -56,7 +56,7 @@ case when {{ is_cost_known() }} then costs.least_currency end as billing_currenc
     {%- endfor %}
     case
         when {{ is_cost_known() }}
-            then case when costs.list_cost is null then cast(0 as decimal(38, 12)) else costs.effective_cost end
+            then {{ zero_without_list('costs') }}
     end as effective_cost_with_list,
     case when {{ is_cost_known() }} then costs.on_demand_list_cost end as on_demand_list_cost,
     case when {{ is_billed() }} then costs.reporting_currency_effective_cost end as reporting_currency_effective_cost,
@@ -67,6 +67,11 @@ case when {{ is_cost_known() }} then costs.least_currency end as billing_currenc
     case when not emissions.has_two_versions then emissions.{{ mass }} end as {{ mass }},
     {%- endfor %}
     modelled.modelled_location_based_kgco2e
+{%- endmacro %}
+
+{# Of what has no list price the effective cost counts 0 beside it; an unknown one stays unknown. #}
+{% macro zero_without_list(costs) -%}
+case when {{ costs }}.list_cost is null and {{ costs }}.effective_cost is not null then cast(0 as decimal(38, 12)) else {{ costs }}.effective_cost end
 {%- endmacro %}
 
 {% macro provider_totals() -%}
@@ -90,6 +95,7 @@ case
         when costs.has_unpublished_bill then 'cost: the bill of a month is not published'
         when costs.has_unbilled_month then 'cost: machines were held in a month, and no row of its bill names the run'
         when costs.least_currency <> costs.greatest_currency then 'cost: billed in more than one currency'
+        when costs.effective_cost is null then 'cost: accelerator hours are billed at 0, and nothing explains it'
         when costs.list_cost is null then 'list cost: a row has no list price'
     end,
     case
@@ -97,7 +103,7 @@ case
             then 'on-demand list cost: no on-demand price is known of what was bought otherwise'
     end,
     case
-        when {{ is_billed() }} and costs.reporting_currency_effective_cost is null
+        when {{ is_billed() }} and costs.effective_cost is not null and costs.reporting_currency_effective_cost is null
             then 'cost in the reporting currency: no exchange rate'
     end,
     case

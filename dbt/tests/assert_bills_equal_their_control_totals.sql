@@ -7,9 +7,14 @@ with landed as (
 ),
 
 loaded as (
-    select * from {{ ref('int_provider_cost_totals') }}
+    select source_name, payer_account_id, usage_month, billing_currency, billed_cost, line_count
+    from {{ ref('int_provider_cost_totals') }}
     -- what another export states of the same money is compared with the book elsewhere
     where is_book
+
+    union all
+
+    select *, 0 as line_count from ({{ discounts_written_twice() }}) as discounts
 )
 
 {{ unequal_sums(

@@ -13,6 +13,11 @@ published as (
         provider_total as billed_cost
     from {{ ref('fct_reconciliation') }}
     where method = 'conservation' and measure = 'billed_cost'
+
+    union all
+
+    select source_name, 'AWS' as provider_name, payer_account_id, usage_month, billing_currency, billed_cost
+    from ({{ discounts_written_twice() }}) as discounts
 ),
 
 billed_months as (

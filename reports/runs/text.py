@@ -91,7 +91,7 @@ def _months(account: Account) -> Iterator[str]:
 def _evidence(account: Account) -> Iterator[str]:
     for row in account["costs"]:
         rule = WORDS["rules"].get(row["attribution_rule"], row["attribution_rule"])
-        cost = _amount(row["effective_cost"], row["billing_currency"])
+        cost = EN_DASH if row["effective_cost"] is None else _amount(row["effective_cost"], row["billing_currency"])
         yield from _wrapped(
             f"{cost} of {row['cost_component']}: {rule} (confidence {row['attribution_confidence']})", "  ", "    "
         )

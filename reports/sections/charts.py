@@ -52,7 +52,9 @@ def _stacked(rows: list[Row], label: str, part: str, total: str) -> list[Bar]:
     totals = {_named(row[label]): row[total] for row in rows}
     for row in rows:
         css = "rest" if row[part] == "no run" else _family(row[part])
-        bars.setdefault(_named(row[label]), []).append(Segment(row["effective_cost"], css, str(row[part])))
+        pieces = bars.setdefault(_named(row[label]), [])
+        if row["effective_cost"] is not None:
+            pieces.append(Segment(row["effective_cost"], css, str(row[part])))
     return [Bar(name, tuple(pieces), totals[name]) for name, pieces in bars.items()]
 
 

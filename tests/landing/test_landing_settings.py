@@ -28,6 +28,13 @@ def checked(tmp_path: Path, **more: Any):
     return settings_of({**DOCUMENT, **more}, tmp_path / "trainledger.yaml")
 
 
+def test_a_bill_that_is_never_paid_is_never_the_book(tmp_path: Path) -> None:
+    [source] = checked(tmp_path, sources=[{**SOURCE, "is_pro_forma": True}]).sources
+    assert source.book is False
+    with pytest.raises(UsageError, match="a bill that is never paid"):
+        checked(tmp_path, sources=[{**SOURCE, "is_pro_forma": True, "book": True}])
+
+
 def test_relative_paths_start_at_the_file(tmp_path: Path) -> None:
     settings = checked(tmp_path, home="./h")
     assert settings.home == tmp_path / "h"

@@ -61,6 +61,24 @@ def test_a_closed_month_with_a_row_that_is_not_invoiced_is_preliminary_as_its_co
     assert states(organisation, "cur")["2026-05"] == "preliminary"
 
 
+def test_a_bill_without_any_invoice_number_two_months_after_its_end_is_probably_pro_forma(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRAINLEDGER_NOW", "2026-08-10T00:00:00Z")
+
+    def warnings(**configured: object) -> list[str]:
+        organisation = Organisation(tmp_path, {"name": "cur", "kind": "aws_cur", **configured})
+        organisation.deliver([bill_line(day="2026-05-01")], at="2026-06-02", month="2026-05")
+        organisation.deliver([bill_line(day="2026-06-01")], at="2026-07-02", month="2026-06")
+        organisation.refresh()
+        return [one for one in read_status(organisation.settings).warnings if "pro forma" in one]
+
+    [warning] = warnings()
+    assert warning.startswith("cur is probably pro forma: no row of a payer has an invoice number in 2026-05. Set")
+    assert warnings(book=True) == [], "who pays has stated it"
+    assert warnings(is_pro_forma=True) == [], "and it counts nowhere"
+
+
 def test_a_quarantined_month_shows_what_is_still_published_and_why(organisation: Organisation) -> None:
     organisation.deliver([bill_line(day="2026-07-01")], at="2026-08-02", month="2026-07")
     organisation.refresh()

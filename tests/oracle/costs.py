@@ -56,6 +56,7 @@ class Costs:
     runs: dict[Key, Measures] = field(default_factory=lambda: defaultdict(Measures))  # (run, *cell, currency, component, rule)
     # (*cell, currency, component, accelerator, reason)
     residuals: dict[Key, Measures] = field(default_factory=lambda: defaultdict(Measures))
+    unpriced: set[Key] = field(default_factory=set)  # (run, month, component) with time that nothing was asked for, and no reason
 
 
 def rounding_of_savings_plans(lines: Iterable[Line]) -> dict[Key, int]:
@@ -79,6 +80,8 @@ def gather(parts: Iterable[Part], rounding: dict[Key, int]) -> Costs:
             target = costs.residuals[*line.cell, line.currency, part.component, charged(line, part.component), part.reason]
         else:
             target = costs.runs[part.run, *line.cell, line.currency, part.component, part.rule]
+            if line.is_zero_priced and part.component == line.component:
+                costs.unpriced.add((part.run, line.usage_month, part.component))
         target.add(part.billed, part.effective, part.list_cost, part.contracted, part.weight, part.on_demand)
     for (source_name, payer, month, currency), amount in rounding.items():
         costs.residuals[*_rounding_cell(source_name, payer, month), currency, "fee", "", "rounding"].add(amount, 0, 0, None, 0)
@@ -153,6 +156,9 @@ def run_rows(costs: Costs, run_months: set[tuple], reporting_currency: str, rate
         rows[key] |= {"reporting_currency_effective_cost": to_decimal(converted, MONEY), "fx_rate_date": day}
         rows[key]["on_demand_list_cost"] = to_decimal(measures.on_demand, MONEY)
         rows[key]["effective_cost_with_list"] = to_decimal(0 if measures.list_cost is None else measures.effective, MONEY)
+        if (key[0], key[1], key[3]) in costs.unpriced:
+            unknown = ("effective_cost", "effective_cost_with_list", "reporting_currency_effective_cost")
+            rows[key] |= dict.fromkeys(unknown)
     return rows
 
 

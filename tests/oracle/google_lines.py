@@ -71,6 +71,9 @@ class GoogleLine:
     provider_name: str = "Google Cloud"
     kind: str = ""  # AWS's line item type
     on_demand: int | None = None  # what it would have cost on demand
+    is_free: bool = False  # cost and credits of the price both 0
+    has_amount: bool = True
+    is_zero_priced: bool = False
 
     @property
     def cell(self) -> tuple:
@@ -181,6 +184,7 @@ def line_of(source_name: str, source_object: str, row_number: int, row: dict) ->
         is_unused=system_labels.get("compute.googleapis.com/is_unused_reservation", "").lower() == "true",
         invoice=_text(row, "invoice.month"),
         allocation=allocation_of(labels, system_labels, start, _text(row, "location.zone")),
+        is_free=cost == 0 and lowered == 0, has_amount=float(at(row, "usage.amount") or 0) != 0,
         has_commitment_credit=bool(kinds.keys() & facts.COMMITMENT_CREDITS), has_fee_offset=facts.FEE_OFFSET in kinds,
     )  # fmt: skip
 

@@ -15,7 +15,7 @@ USAGE = {"Usage", "DiscountedUsage", "SavingsPlanCoveredUsage"}
 SAVINGS_PLAN_PAIR = {"SavingsPlanCoveredUsage", "SavingsPlanNegation"}
 
 COLUMNS = {
-    "bill_invoice_id",
+    "bill_invoice_id", "bill_invoicing_entity",
     "bill_payer_account_id", "line_item_usage_account_id", "line_item_line_item_type", "line_item_usage_start_date",
     "line_item_usage_end_date", "line_item_product_code", "line_item_usage_type", "line_item_availability_zone",
     "line_item_resource_id", "line_item_line_item_description", "line_item_usage_amount", "line_item_currency_code",
@@ -74,6 +74,10 @@ class Line:
     hours: Fraction | None = None  # as billed, where the unit is hours
     on_demand: int | None = None  # what it would have cost on demand
     promotion: int | None = None  # inside a usage row: Google's alone
+    gross: int = 0  # unblended, whether the bill has net amounts or not
+    seller: str = ""  # who issues the invoice
+    has_amount: bool = True
+    is_zero_priced: bool = False
 
     @property
     def is_usage(self) -> bool:
@@ -212,6 +216,10 @@ def effective_of(row: dict, kind: str, unblended: int, is_block_fee: bool) -> in
     return unblended
 
 
+def _amount_of(stated: object) -> float:
+    return 1.0 if stated in (None, "") else float(str(stated))
+
+
 def _hours(row: dict, usage_type: str) -> int | None:
     unit = (row.get("pricing_unit") or "").lower()
     in_hours = unit in ("hrs", "hours", "hour") or (unit == "" and ("BoxUsage" in usage_type or "SpotUsage" in usage_type))
@@ -252,6 +260,8 @@ def line_of(source_name: str, source_object: str, row_number: int, row: dict) ->
         block_arn=row.get("capacity_reservation_capacity_reservation_arn") or resource_id,
         status=(row.get("capacity_reservation_capacity_reservation_status") or "").lower(), is_block_fee=is_block_fee,
         purchase=purchase_of(row, is_block_fee), is_pod=_is_pod(row), invoice=row.get("bill_invoice_id") or "",
+        gross=_first_amount(row, "line_item_unblended_cost") or 0, seller=row.get("bill_invoicing_entity") or "",
+        has_amount=_amount_of(row.get("line_item_usage_amount")) != 0,
         told_plan=shown[1] if (shown := _TOLD_PLAN.search(row.get("line_item_line_item_description") or "")) else "",
     )  # fmt: skip
     if is_block_fee:

@@ -42,6 +42,7 @@ from .machines import tell_machines_apart
 from .metrics import read_metrics
 from .modelled import modelled_rows, reconciliation_rows
 from .months import by_month
+from .net_discounts import count_discounts_once
 from .neuron import read_neuron
 from .numerals import OracleError
 from .observed import Telemetry, observe
@@ -71,6 +72,7 @@ from .shared_meters import divide
 from .sizes import sizes_of
 from .tagged import tag_holds, tag_windows, tagged_lines
 from .tpu import read_tpu
+from .zero_prices import doubt_zeros, read_grants
 
 Tables = dict[str, dict[tuple, dict]]
 RunMonth = tuple[str, date, str]  # run, month, provider
@@ -123,6 +125,7 @@ class Oracle:
         self.tag_keys = settings.get("run_tag_keys", ["training_run_id"])
         self.meters = settings.get("meters", {})
         self.lines = list(_read_lines(self._elected("aws_cur", bill_deliveries)))
+        count_discounts_once(self.lines)
         self.google_lines = list(_read_google_lines(self._elected("gcp_billing", partition_deliveries)))
         self.google_lines += _read_focus_lines(self._elected("gcp_focus", partition_deliveries))
         # beside the book, which the configuration states
@@ -158,6 +161,7 @@ class Oracle:
         prepare_blocks(self.lines)
         self.flows = aws_flows(self.lines) | amortise(self.google_lines, self.tag_keys)
         price(lines, read_prices(self._locations("user_inputs"), as_published))
+        doubt_zeros(lines, read_grants(self._locations("user_inputs"), as_published))
         note_recorded(self.lines, self.google_lines, self.runs, self.tag_keys)
         self.parts = [part for line in self.lines for part in parts_of(line, self.runs, self.tag_keys)]
         self.parts += google_ladder.parts_of(self.google_lines, self.runs, self.tag_keys)

@@ -6,7 +6,8 @@ with finished as (
     where accelerator_family in ('trainium', 'tpu')
 ),
 
--- strict, without promotions; unknown where a month is not billed, and where no bill has a row of the run
+-- strict, without promotions; unknown where a month is not billed, where no bill has a row of the run, and where a part has no
+-- price
 run_costs as (
     select
         training_run_id,
@@ -14,7 +15,7 @@ run_costs as (
             when count(distinct case when status <> 'no_cell' then billing_currency end) = 1
                 then min(case when status <> 'no_cell' then billing_currency end)
         end as billing_currency,
-        cast(sum(effective_cost) as decimal(38, 12)) as effective_cost,
+        {{ whole_sums(['effective_cost'], 12) }},
         case
             when count(*) = count(on_demand_list_cost) then cast(sum(on_demand_list_cost) as decimal(38, 12))
         end as on_demand_list_cost,
@@ -167,7 +168,7 @@ select
     run_costs.billing_currency,
     workload_units.unit as cost_unit,
     -- a cost that cannot be given in the currency of its workload is known all the same
-    run_costs.training_run_id is not null as is_cost_known,
+    run_costs.effective_cost is not null as is_cost_known,
     case
         when run_costs.billing_currency = workload_units.unit then run_costs.effective_cost
         when workload_units.unit = reporting.currency then run_costs.converted_cost

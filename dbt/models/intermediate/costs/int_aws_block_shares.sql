@@ -21,7 +21,12 @@ hours as (
         ) as string), 12, '0') as part_id,
         lines.billed_us as w
     from {{ ref('int_aws_block_lines') }} as lines
-    inner join charges using (block_arn, billing_currency)
+    inner join charges
+        on
+            lines.block_arn = charges.block_arn
+            and lines.billing_currency = charges.billing_currency
+            and (charges.hours_from is null or lines.charge_period_start >= charges.hours_from)
+            and (charges.hours_to is null or lines.charge_period_start < charges.hours_to)
     where lines.is_usage
 ),
 

@@ -1,42 +1,119 @@
+-- an extension has a fee of its own under the id of its block: each fee is of its own span of the reservation's time
 with fees as (
     select
         block_arn,
         billing_currency,
-        sum(billed_cost) as fee_cost,
-        max(reservation_started_at) as started_at,
-        max(reservation_ended_at) as ended_at,
-        max(coalesce(reservation_count, 1)) as instance_count
+        reservation_started_at as started_at,
+        reservation_ended_at as ended_at,
+        max(reservation_count) as stated_count,
+        cast(sum(billed_cost) as decimal(38, 12)) as fee_cost
     from {{ ref('int_aws_block_lines') }}
     where is_block_fee
     group by all
 ),
 
-hours as (
+terms as (
     select
         block_arn,
         billing_currency,
+        started_at,
+        ended_at,
+        row_number() over (partition by block_arn, billing_currency order by ended_at, started_at) as span_number,
+        -- a fee that repeats the start of its reservation begins where the fee before it ends
+        case
+            when started_at > min(started_at) over (partition by block_arn, billing_currency) then started_at
+            else coalesce(
+                lag(ended_at) over (partition by block_arn, billing_currency order by ended_at, started_at), started_at
+            )
+        end as span_from
+    from fees
+    where fee_cost > 0 and started_at is not null and ended_at is not null
+),
+
+-- a fee or refund without a term of its own is of the first span
+spans as (
+    select
+        fees.block_arn,
+        fees.billing_currency,
+        coalesce(terms.span_number, 1) as span_number,
+        cast(sum(fees.fee_cost) as decimal(38, 12)) as fee_cost,
+        max(fees.stated_count) as stated_count
+    from fees
+    left join terms using (block_arn, billing_currency, started_at, ended_at)
+    group by all
+),
+
+dated_spans as (
+    select
+        spans.*,
+        terms.span_from as started_at,
+        terms.ended_at,
+        -- hours that lie between two spans are of the one before
+        case when spans.span_number > 1 then terms.span_from end as hours_from,
+        coalesce(
+            lead(terms.span_from) over (partition by spans.block_arn, spans.billing_currency order by spans.span_number),
+            terms.ended_at
+        ) as hours_to
+    from spans
+    left join terms using (block_arn, billing_currency, span_number)
+),
+
+-- what is billed at one time: the block has at least so many instances, whether its fee states a number (perhaps of UltraServers)
+-- or none
+instants as (
+    select
+        block_arn,
+        billing_currency,
+        charge_period_start,
         max(charge_period_end) as billed_until,
-        sum(billed_us) as billed_us
+        sum(billed_us) as billed_us,
+        {{ int_div(
+            'cast(sum(billed_us) + max(' ~ microseconds('charge_period_start', 'charge_period_end') ~ ') - 1 as decimal(38, 0))',
+            'cast(greatest(max(' ~ microseconds('charge_period_start', 'charge_period_end') ~ '), 1) as decimal(38, 0))'
+        ) }} as instance_count
     from {{ ref('int_aws_block_lines') }}
     where is_usage
+    group by block_arn, billing_currency, charge_period_start
+),
+
+blocks as (
+    select block_arn, billing_currency, max(billed_until) as billed_until, max(instance_count) as instance_count
+    from instants
+    group by all
+),
+
+billed as (
+    select spans.block_arn, spans.billing_currency, spans.span_number, sum(instants.billed_us) as billed_us
+    from dated_spans as spans
+    inner join instants
+        on
+            spans.block_arn = instants.block_arn
+            and spans.billing_currency = instants.billing_currency
+            and (spans.hours_from is null or instants.charge_period_start >= spans.hours_from)
+            and (spans.hours_to is null or instants.charge_period_start < spans.hours_to)
     group by all
 )
 
 select
-    fees.block_arn || '|' || fees.billing_currency as charge_id,
-    fees.block_arn,
-    fees.billing_currency,
-    cast(fees.fee_cost as decimal(38, 12)) as fee_cost,
-    fees.started_at,
-    fees.ended_at,
+    spans.block_arn || '|' || spans.billing_currency
+    || case when spans.span_number > 1 then '|' || cast(spans.span_number as string) else '' end as charge_id,
+    spans.block_arn,
+    spans.billing_currency,
+    spans.fee_cost,
+    spans.started_at,
+    spans.ended_at,
+    spans.hours_from,
+    spans.hours_to,
     -- hours of the term that no delivery shows yet: until the block's end is billed they stay prepaid
     cast(case
-        when hours.billed_until >= fees.ended_at then 0
+        when blocks.billed_until >= spans.ended_at then 0
         else greatest(
-            coalesce({{ microseconds('fees.started_at', 'fees.ended_at') }}, 0) * fees.instance_count
-            - coalesce(hours.billed_us, 0),
+            coalesce({{ microseconds('spans.started_at', 'spans.ended_at') }}, 0)
+            * greatest(coalesce(spans.stated_count, 1), coalesce(blocks.instance_count, 1))
+            - coalesce(billed.billed_us, 0),
             0
         )
     end as decimal(38, 0)) as open_us
-from fees
-left join hours using (block_arn, billing_currency)
+from dated_spans as spans
+left join billed using (block_arn, billing_currency, span_number)
+left join blocks using (block_arn, billing_currency)

@@ -39,7 +39,15 @@ block_lines as (
         case line_item_type
             when 'DiscountedUsage' then {{ as_double('reservation_effective_cost') }}
             when 'SavingsPlanCoveredUsage' then {{ as_double('savings_plan_effective_cost') }}
-        end as covered_cost
+        end as covered_cost,
+        -- an hour of accelerators at 0: of a dedicated host, and of a capacity reservation beside its hours, that is the price
+        line_item_type = 'Usage'
+        and not is_pod
+        and {{ aws_is_accelerator(aws_instance_type('usage_type')) }}
+        and not {{ matches('usage_type', '(HostBoxUsage|HostUsage|DedicatedRes|Reservation|EBSOptimized):') }}
+        and {{ as_double('unblended_cost') }} = 0
+        and {{ as_double('gross_unblended_cost') }} = 0
+        and coalesce({{ as_double('usage_amount') }}, 1) <> 0 as is_unpriced
     from {{ ref('stg_aws_cur__line_items') }}
 ),
 
@@ -71,7 +79,8 @@ placed_lines as (
 
 -- a row of its own: what time decides about (jobs, blocks, and what is billed of a machine that some run held in the month, but
 -- for the lines of a segment), what alone shows the time of a run (the tagged use of accelerators, where no record places the run
--- in the month, or no list price is stated), and what may not be rounded in a sum (what of a plan was not used)
+-- in the month, or no list price is stated), what may not be rounded in a sum (what of a plan was not used), and hours without a
+-- price, which are counted
 judged_lines as (
     select
         placed_lines.*,
@@ -91,6 +100,7 @@ judged_lines as (
             or placed_lines.stated_block_arn is not null
             or placed_lines.is_block_fee
             or placed_lines.line_item_type = 'SavingsPlanRecurringFee'
+            or placed_lines.is_unpriced
             or (
                 placed_lines.tag_run_id is not null
                 and (recorded.training_run_id is null or {{ as_double('placed_lines.public_on_demand_cost') }} is null)
@@ -122,6 +132,7 @@ line_groups as (
         usage_type,
         product_family = 'Data Transfer' or 'AWSDataTransfer' in (service_code, product_service_code) as is_stated_transfer,
         invoice_id is not null as has_invoice,
+        invoicing_entity,
         run_tag, reservation_arn, savings_plan_arn,
         -- the refund of a one-time fee names its plan in its text alone, by the end of its ARN
         case
@@ -137,6 +148,7 @@ line_groups as (
         coalesce({{ as_double('unblended_cost') }} < 0, false) as is_negative,
         coalesce(coalesce(covered_cost, {{ as_double('unblended_cost') }}) < 0, false) as is_effective_negative,
         is_single,
+        is_unpriced,
         case when is_of_segment then segment_from end as segment_from,
         case when is_of_segment then period_us end as period_us,
         case when is_single or is_of_segment then resource_id end as resource_id,

@@ -6,6 +6,8 @@ with classified_lines as (
         {{ aws_region_of_line('lines', 'prefixes') }} as region_id,
         {{ aws_is_usage('lines') }} as is_usage,
         {{ aws_is_in_hours('lines') }} as is_in_hours,
+        {{ after_net_discounts('lines', 'billed_cost') }} as counted_billed_cost,
+        {{ after_net_discounts('lines', 'unblended_cost') }} as counted_unblended_cost,
         -- only hours are read from it: what an exact number cannot hold is no number of hours, and no money
         case
             when abs(coalesce(cast(lines.usage_amount__text as double), lines.usage_amount)) < 1e12
@@ -29,6 +31,7 @@ with classified_lines as (
         end as commitment_kind
     from {{ ref('int_aws_line_groups') }} as lines
     left join {{ ref('aws_region_prefixes') }} as prefixes on lines.usage_type_prefix = prefixes.prefix
+    {{ join_net_discounts('lines') }}
     where lines.is_book
 )
 
@@ -86,8 +89,8 @@ select
             or {{ matches('usage_type', '(DataTransfer|(AWS|CloudFront)-(In|Out)-[A-Z]?Bytes|NatGateway)') }} then 'network'
         else 'other_usage'
     end as cost_component,
-    billed_cost,
-    unblended_cost,
+    counted_billed_cost as billed_cost,
+    counted_unblended_cost as unblended_cost,
     case
         when
             is_pod
@@ -104,11 +107,12 @@ select
         when line_item_type = 'RIFee' then {{ exact_sum(
             ['coalesce(reservation_unused_upfront_cost, 0)', 'coalesce(reservation_unused_recurring_cost, 0)'], 12
         ) }}
-        else unblended_cost
+        else counted_unblended_cost
     end as effective_cost,
     case when is_usage then public_on_demand_cost else cast(0 as decimal(38, 12)) end as list_cost,
     line_count,
     is_single,
+    is_unpriced,
     -- what a line that no run holds is left with, where its kind alone decides
     case
         when is_pod then 'unattributed'

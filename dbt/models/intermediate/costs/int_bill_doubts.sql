@@ -51,7 +51,13 @@ types_of_runs as (
 ),
 
 doubts as (
-    select lines.*, 'unknown_region' as reason, lines.region_column as column_name, lines.region_id as value
+    select
+        lines.*,
+        'unknown_region' as reason,
+        lines.region_column as column_name,
+        lines.region_id as value,
+        cast(null as decimal(38, 9)) as hours,
+        cast(null as decimal(38, 12)) as list_cost
     from bill_lines as lines
     left join {{ ref('regions') }} as regions
         on lines.provider_name = regions.provider_name and lines.region_id = regions.region_id
@@ -59,15 +65,33 @@ doubts as (
 
     union all
 
-    select lines.*, 'unknown_tpu_sku' as reason, 'sku_description' as column_name, lines.sku_description as value
+    select
+        lines.*,
+        'unknown_tpu_sku' as reason,
+        'sku_description' as column_name,
+        lines.sku_description as value,
+        null as hours,
+        null as list_cost
     from bill_lines as lines
     where lines.is_unknown_tpu
 
     union all
 
-    select lines.*, 'unknown_accelerator_type' as reason, 'accelerator_type' as column_name, types.instance_type as value
+    select
+        lines.*,
+        'unknown_accelerator_type' as reason,
+        'accelerator_type' as column_name,
+        types.instance_type as value,
+        null as hours,
+        null as list_cost
     from bill_lines as lines
     inner join types_of_runs as types on lines.usage_month = types.usage_month and lines.line_id = types.line_id
+
+    union all
+
+    select lines.*, 'zero_priced' as reason, 'cost' as column_name, zero.accelerator_type as value, zero.hours, zero.list_cost
+    from bill_lines as lines
+    inner join {{ ref('int_zero_priced_lines') }} as zero on lines.usage_month = zero.usage_month and lines.line_id = zero.line_id
 )
 
 select
@@ -79,6 +103,8 @@ select
     value,
     min_by(source_object, position) as source_object,
     min_by(row_number, position) as row_number,
-    sum(line_count) as line_count
+    sum(line_count) as line_count,
+    {{ whole_sums(['hours'], 9) }},
+    {{ whole_sums(['list_cost'], 12) }}
 from doubts
 group by all

@@ -5,6 +5,13 @@ with parts_with_reason as (
         built_months_of(ref('int_line_attributions')),
         built_months_of(ref('int_split_charges'))
     ) }}
+),
+
+parts as (
+    select parts_with_reason.*, zero_priced.line_id is not null as is_zero_priced
+    from parts_with_reason
+    left join {{ ref('int_zero_priced_lines') }} as zero_priced
+        on parts_with_reason.usage_month = zero_priced.usage_month and parts_with_reason.line_id = zero_priced.line_id
 )
 
 select
@@ -30,6 +37,7 @@ select
     sum(case when is_usage and not is_weight_borrowed then line_count else 0 end) as weighted_line_count,
     min(case attribution_confidence when 'low' then 1 when 'medium' then 2 else 3 end) as confidence_rank,
     bool_and(has_invoice) as is_invoiced,
-    bool_or(is_usage and is_accelerator_type) as has_accelerator_usage
-from parts_with_reason
+    bool_or(is_usage and is_accelerator_type) as has_accelerator_usage,
+    bool_or(is_zero_priced) as is_zero_priced
+from parts
 group by all

@@ -72,7 +72,16 @@ select
     purchase_mode,
     run_tag,
     invoice_month is not null as has_invoice,
-    is_usage, is_accelerator_type, is_unknown_tpu, subscription_id, has_commitment_credit, has_resource_credit,
+    is_usage, is_accelerator_type,
+    -- time of accelerators that Google bills at 0, with nothing that takes a price away
+    is_usage
+    and sku_component = 'accelerator'
+    and has_usage_amount
+    and cost = 0
+    and price_credit = 0
+    and not has_commitment_credit
+    and subscription_id is null as is_unpriced,
+    is_unknown_tpu, subscription_id, has_commitment_credit, has_resource_credit,
     cast(spend_credit as decimal(38, 12)) as spend_credit,
     priced_usage,
     pricing_unit,

@@ -11,13 +11,15 @@ with aws_costs as (
         lines.usage_month,
         lines.billing_currency,
         lines.is_book,
-        lines.billed_cost,
-        case when lines.is_pod then cast(0 as decimal(38, 12)) else lines.billed_cost end as effective_base_cost,
+        {{ after_net_discounts('lines', 'billed_cost') }} as billed_cost,
+        case when lines.is_pod then cast(0 as decimal(38, 12)) else {{ after_net_discounts('lines', 'billed_cost') }} end
+            as effective_base_cost,
         case when {{ aws_is_usage('lines') }} then lines.public_on_demand_cost else cast(0 as decimal(38, 12)) end as list_cost,
         cast(null as decimal(38, 12)) as contracted_cost,
         lines.line_count
     from {{ ref('int_aws_line_groups') }} as lines
     left join {{ ref('aws_region_prefixes') }} as prefixes on lines.usage_type_prefix = prefixes.prefix
+    {{ join_net_discounts('lines') }}
 ),
 
 gcp_costs as (

@@ -13,10 +13,16 @@ with stated as (
 -- Cost Explorer shows each charge type before discounts, and discounts as a type of their own; the bill may have net columns
 billed as (
     select
-        {{ total }}, line_item_type as charge_type, cast(sum(gross_unblended_cost) as decimal(38, 12)) as gross_cost,
-        {{ sums(['billed_cost'], 12) }}
-    from {{ ref('int_aws_line_groups') }}
-    where is_book and usage_month in (select stated.usage_month from stated)
+        lines.provider_name,
+        lines.payer_account_id,
+        lines.usage_month,
+        lines.billing_currency,
+        lines.line_item_type as charge_type,
+        cast(sum(lines.gross_unblended_cost) as decimal(38, 12)) as gross_cost,
+        cast(sum({{ after_net_discounts('lines', 'billed_cost') }}) as decimal(38, 12)) as billed_cost
+    from {{ ref('int_aws_line_groups') }} as lines
+    {{ join_net_discounts('lines') }}
+    where lines.is_book and lines.usage_month in (select stated.usage_month from stated)
     group by all
 
     union all

@@ -12,12 +12,13 @@
     ~ ' <= least(min({0}), ' ~ planned ~ ') * cast(105 as decimal(3, 0))' %}
 {%- set reached = "cast(case when is_reached then {0} end as decimal(19, 0))" %}
 
--- without promotions; no cost where a month is not billed, where no bill has a row, or where the bills are in two currencies
+-- without promotions; no cost where a month is not billed, where no bill has a row, where the bills are in two currencies, or
+-- where a part has no price
 with run_costs as (
     select
         training_run_id,
         min(case when status <> 'no_cell' then billing_currency end) as billing_currency,
-        cast(sum(effective_cost) as decimal(38, 9)) as effective_cost
+        {{ whole_sum('effective_cost', 'decimal(38, 9)') }} as effective_cost
     from {{ ref('fct_training_run_costs') }}
     where cost_component <> 'credit'
     group by training_run_id

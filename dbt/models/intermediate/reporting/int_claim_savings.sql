@@ -10,6 +10,7 @@ with lost_runs as (
 run_losses as (
     select
         costs.training_run_id,
+        count(*) = count(costs.effective_cost) as is_cost_known,
         least(coalesce(max(lost.effective_cost), 0) / nullif(cast(sum(costs.effective_cost) as double), 0), 1e0) as lost_share
     from {{ ref('fct_training_run_costs') }} as costs
     left join lost_runs as lost using (training_run_id)
@@ -42,7 +43,10 @@ select
     count(*) as run_count,
     {%- set saving -%}
     case
-        when count(*) = count(run_purchases.list_cost) and count(distinct run_purchases.billing_currency) = 1
+        when
+            count(*) = count(run_purchases.list_cost)
+            and count(distinct run_purchases.billing_currency) = 1
+            and bool_and(coalesce(run_losses.is_cost_known, true))
             then 1 - cast(sum(run_purchases.effective_cost) as double) / nullif(cast(sum(cast(
                 cast(run_purchases.list_cost as double)
                 * case when run_purchases.test = 'spot' then 1 - coalesce(run_losses.lost_share, 0) else 1e0 end

@@ -22,6 +22,7 @@ evidence as (
         attribution_rule,
         min(confidence_rank) as confidence_rank,
         {{ whole_sums(['on_demand_list_cost'], 12) }},
+        bool_or(is_zero_priced) as is_zero_priced,
         -- rows that are not usage have no list price to cover; without any usage nothing is missing
         case
             when sum(usage_line_count) = 0 then 1.0
@@ -51,7 +52,11 @@ run_costs as (
         attribution_rule,
         case evidence.confidence_rank when 1 then 'low' when 2 then 'medium' else 'high' end as attribution_confidence,
         costs.billed_cost,
-        costs.effective_cost,
+        -- zero is not a price: of a run's month and component with an hour without a known price the whole is unknown
+        case
+            when bool_or(evidence.is_zero_priced) over (partition by training_run_id, usage_month, cost_component) then null
+            else costs.effective_cost
+        end as effective_cost,
         costs.list_cost,
         costs.contracted_cost,
         cast({{ nine_digits('evidence.list_cost_coverage_ratio') }} as double) as list_cost_coverage_ratio,
@@ -117,8 +122,7 @@ select
     end as reporting_currency_effective_cost,
     month_rates.rate_date as fx_rate_date,
     -- of the rows that list_cost adds up, so that a quotient of two sums is of the same rows
-    case when run_costs.list_cost is null then cast(0 as decimal(38, 12)) else run_costs.effective_cost end
-        as effective_cost_with_list
+    {{ zero_without_list('run_costs') }} as effective_cost_with_list
 from run_costs
 cross join {{ source('raw', 'settings') }} as settings
 left join month_rates using (usage_month, billing_currency)

@@ -16,7 +16,9 @@ with bill_doubts as (
         column_name,
         value,
         min(row_number) as row_number,
-        cast(sum(line_count) as bigint) as line_count
+        cast(sum(line_count) as bigint) as line_count,
+        {{ whole_sums(['hours'], 9) }},
+        {{ whole_sums(['list_cost'], 12) }}
     from {{ ref('int_bill_doubts') }}
     group by all
 ),
@@ -188,6 +190,22 @@ select
     'the rows are kept as accelerator without a type; add the spelling to int_gcp_skus with its source' as remedy
 from bill_doubts
 where reason = 'unknown_tpu_sku'
+
+union all
+
+select
+    source_name,
+    source_object,
+    row_number,
+    column_name,
+    coalesce(nullif(value, '') || ': ', '') || coalesce({{ replace_all('cast(hours as string)', '[.]?0+$', '') }} || ' h', 'use')
+    || ' at 0 (' || cast(line_count as string) || ' rows), list price '
+    || coalesce({{ replace_all('cast(list_cost as string)', '[.]?0+$', '') }}, 'not stated') as value,
+    reason,
+    'what paid for it is on no bill here: land the months with the fee of its block or plan, or state the grant of its account '
+    || 'in user_inputs; until then the effective cost of runs on it is unknown' as remedy
+from bill_doubts
+where reason = 'zero_priced'
 
 union all
 

@@ -2,6 +2,8 @@
 {#- A headline figure is one row: what it is, what of it is known, what it was in the quarter before. Each is made of this.
     `is_known` is when the sum is whole, `reason` why it is not. -#}
 {%- set no_bill = 'a bill of the quarter is missing' %}
+{%- set no_price = 'accelerator hours of a run are billed at 0, and nothing explains it' %}
+{%- set no_cost = "case when has_bills then '" ~ no_price ~ "' else '" ~ no_bill ~ "' end" %}
 {%- set figures = [] %}
 {%- set of_runs = ('run_count', 'reserved_chip_hours', 'facility_energy', 'modelled_location_based') %}
 {%- for id, value, whole in [
@@ -11,7 +13,7 @@
 ] %}
     {%- do figures.append({
         'id': id, 'from': 'cost_sums', 'unit': 'billing_currency', 'value': value, 'whole': whole,
-        'is_known': 'has_bills', 'reason': "'" ~ no_bill ~ "'",
+        'is_known': 'has_bills and ' ~ value ~ ' is not null', 'reason': no_cost,
     }) %}
 {%- endfor %}
 {%- do figures.append({
@@ -19,7 +21,7 @@
     'value': nine_digits('cast(covered_cost as double) / nullif(cast(accelerator_cost as double), 0)'),
     'whole': nine_digits('cast(run_accelerator_cost as double) / nullif(cast(accelerator_cost as double), 0)'),
     'is_known': 'has_bills and accelerator_cost > 0',
-    'reason': "case when has_bills then 'no accelerator cost' else '" ~ no_bill ~ "' end",
+    'reason': "case when has_bills and accelerator_cost is not null then 'no accelerator cost' else " ~ no_cost ~ " end",
 }) %}
 {%- do figures.append({'id': 'run_count', 'from': 'energy_sums', 'unit': "'runs'", 'value': 'run_count', 'is_known': 'true'}) %}
 {%- for id, unit, value, known, what in [
@@ -149,12 +151,16 @@ cost_sums as (
         quarter_start,
         cost_rows.billing_currency,
         coalesce(bool_and(completeness.has_bills), false) as has_bills,
-        coalesce(sum(cost_rows.effective_cost) filter (where cost_rows.is_run), 0) as run_effective_cost,
-        sum(cost_rows.effective_cost) as all_effective_cost,
+        case when bool_and(cost_rows.effective_cost is not null)
+            then coalesce(sum(cost_rows.effective_cost) filter (where cost_rows.is_run), 0)
+        end as run_effective_cost,
+        {{ whole_sum('cost_rows.effective_cost', 'decimal(38, 12)') }} as all_effective_cost,
         coalesce(sum(cost_rows.billed_cost) filter (where cost_rows.is_run), 0) as run_billed_cost,
         sum(cost_rows.billed_cost) as all_billed_cost,
         coalesce(sum(cost_rows.effective_cost) filter (where cost_rows.reason in ('idle', 'unused_commitment')), 0) as idle_cost,
-        coalesce(sum(cost_rows.effective_cost) filter (where cost_rows.is_of_accelerators), 0) as accelerator_cost,
+        case when bool_and(cost_rows.effective_cost is not null)
+            then coalesce(sum(cost_rows.effective_cost) filter (where cost_rows.is_of_accelerators), 0)
+        end as accelerator_cost,
         coalesce(sum(cost_rows.effective_cost)
             filter (where cost_rows.is_of_accelerators and cost_rows.is_run), 0) as run_accelerator_cost,
         coalesce(sum(cost_rows.effective_cost)

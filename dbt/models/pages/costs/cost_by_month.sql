@@ -12,8 +12,8 @@ select
     {{ whole('billed_cost') }} as billed_cost,
     grouping(part) > 0 as is_total,
     part = 'no run' as is_without_run,
-    sum({{ whole('effective_cost') }}) over (
-        partition by quarter, usage_month, billing_currency, grouping(part)
-    ) as month_effective_cost
+    case when bool_and(bool_and(effective_cost is not null)) over months then sum(sum(effective_cost)) over months end
+        as month_effective_cost
 from parts
 group by grouping sets ((quarter, usage_month, part, billing_currency), (quarter, usage_month, billing_currency))
+window months as (partition by quarter, usage_month, billing_currency, grouping(part))

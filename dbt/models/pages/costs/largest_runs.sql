@@ -1,7 +1,7 @@
 with costs as (
     select
         quarters.quarter, own.training_run_id, own.billing_currency,
-        sum(own.effective_cost) as effective_cost,
+        {{ whole('own.effective_cost') }} as effective_cost,
         sum(own.billed_cost) as billed_cost,
         row_number() over (
             partition by quarters.quarter, own.billing_currency order by sum(own.effective_cost) desc, own.training_run_id

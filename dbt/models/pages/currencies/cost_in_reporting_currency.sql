@@ -13,16 +13,17 @@ with costs as (
         on
             costs.fx_rate_date = rates.rate_date and costs.billing_currency = rates.base_currency
             and rates.is_to_reporting_currency
-    qualify bool_or(costs.fx_rate_date is not null or costs.reporting_currency_effective_cost is null) over (
-        partition by quarters.quarter
-    )
+    qualify bool_or(
+        costs.fx_rate_date is not null
+        or (costs.effective_cost is not null and costs.reporting_currency_effective_cost is null)
+    ) over (partition by quarters.quarter)
 )
 
 select
     quarter,
     billing_currency,
     usage_month,
-    case when grouping(usage_month) = 0 then sum(effective_cost) end as effective_cost,
+    case when grouping(usage_month) = 0 then {{ whole('effective_cost') }} end as effective_cost,
     max(reporting_currency) as reporting_currency,
     {{ whole('reporting_currency_effective_cost') }} as reporting_currency_effective_cost,
     case when grouping(usage_month) = 0 then max(rate) end as fx_rate,

@@ -7,7 +7,7 @@ with asked as (
 costs as (
     select training_run_id, usage_month, billing_currency, sum(effective_cost) as effective_cost
     from {{ ref('fct_training_run_costs') }}
-    where cost_component = 'accelerator' and status not in ('not_published', 'no_cell')
+    where cost_component = 'accelerator' and status not in ('not_published', 'no_cell') and effective_cost is not null
     group by all
 ),
 

@@ -34,6 +34,7 @@ select
     nullif(line_item_resource_id, '') as resource_id,
     coalesce(line_item_line_item_description, '') as charge_description,
     nullif(bill_invoice_id, '') as invoice_id,
+    coalesce(bill_invoicing_entity, '') as invoicing_entity,
     coalesce(pricing_unit, '') as pricing_unit,
     line_item_usage_amount as usage_amount,
     line_item_usage_amount__text as usage_amount__text,
