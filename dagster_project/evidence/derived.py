@@ -1,7 +1,8 @@
 """What of a pack follows from other parts of it, derived again, so that whoever writes a pack is free to choose none of it.
 
-    digests in issue.json              tables in data/, all of them
+    digests in issue.json              tables in data/, all of them, those of ops too
     SELECTs of report models, pages    those of the version that issued it (known.py)
+    data/seeds                         those of the version that issued it (known.py)
     sql/, rows/                        queries of report.json and statements in ops, asked of data/
     attributions of the bill           cells of the marts
     gates.json, README.md, code/       ops, issue.json, report.json
@@ -50,12 +51,13 @@ def compare(folder: Path, found: Findings, connection: duckdb.DuckDBPyConnection
         return
     version = read_json(folder / "code" / "version.json")
     found.differences += _of_tables(issued, connection)
-    if others := _other_selects(issued, connection):
+    of_version = (("data/ops", "SELECT", _other_selects(issued, connection)), ("data/seeds", "seed", [*_other_seeds(connection)]))
+    for folder_of, kind, others in of_version:
         named = f"{', '.join(others[:5])}{' and others' if len(others) > 5 else ''}"
-        if version.get("trainledger") == __version__:
-            found.differences.append(f"data/ops: the SELECT of {named} is not that of trainledger {__version__}")
-        else:
-            what = f"The SELECT of {named} is not that of this version: install trainledger {version.get('trainledger')}"
+        if others and version.get("trainledger") == __version__:
+            found.differences.append(f"{folder_of}: the {kind} of {named} is not that of trainledger {__version__}")
+        elif others:
+            what = f"The {kind} of {named} is not that of this version: install trainledger {version.get('trainledger')}"
             found.remarks.append(f"{what} to see whether it is that version's.")
             found.is_partial = True
     found.differences += _of_attributions(connection)
@@ -71,6 +73,14 @@ def _other_selects(issued: Mapping[str, Any], connection: duckdb.DuckDBPyConnect
     return sorted({name for name, digest in own.items() if ours.get(name) != digest} | missing)
 
 
+def _other_seeds(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
+    """Seeds of the pack that this version has otherwise or not at all, and those that the pack lacks: tables are made of them."""
+    there, ours = _names(connection, "select table_name from duckdb_tables() where schema_name = 'seeds'"), known.seeds()
+    for name in sorted(there | ours.keys()):
+        if name not in there or name not in ours or table_digest(connection, "seeds", name).digest != ours[name]:
+            yield name
+
+
 def _of_tables(issued: Mapping[str, Any], connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
     """Whether data/ has the published tables, whole: those that have a digest by it, all others by their SELECT."""
     stated: Mapping[str, str] = issued["build"]["tables"]
@@ -83,9 +93,13 @@ def _of_tables(issued: Mapping[str, Any], connection: duckdb.DuckDBPyConnection)
         yield f"data/marts/{name}.parquet: {ISSUE} has no digest of it, and no SELECT gives it"
     for name in sorted((stated.keys() | views | ADDED_UP.keys()) - there):
         yield f"data/marts/{name}.parquet: it is a published table, and it is not there"
-    for name in sorted(stated.keys() & there):
-        if table_digest(connection, "marts", name).digest != stated[name]:
-            yield f"data/marts/{name}.parquet: its rows are not those whose digest {ISSUE} has"
+    of_ops: Mapping[str, str] = issued["build"]["ops"]
+    for name in sorted(of_ops.keys() ^ _names(connection, "select table_name from duckdb_tables() where schema_name = 'ops'")):
+        yield f"data/ops/{name}.parquet: it is there and {ISSUE} has no digest of it, or the other way round"
+    for schema, name in sorted([("marts", name) for name in stated.keys() & there] + [("ops", name) for name in of_ops]):
+        digest = stated[name] if schema == "marts" else of_ops[name]
+        if table_digest(connection, schema, name).digest != digest:
+            yield f"data/{schema}/{name}.parquet: its rows are not those whose digest {ISSUE} has"
 
 
 def _names(connection: duckdb.DuckDBPyConnection, sql: str) -> set[str]:

@@ -161,6 +161,7 @@ def _write(
         pack.write_queries(folder, record, opened)
         (folder / "gates.json").write_bytes(canonical(opened.rows(GATES)))
         absent = {row["model"]: row["why"] for row in opened.rows(ABSENT)}
+        ops = pack.ops_digests(folder / "data")
     asked, kept = {"as_of": view.as_of, "as_published": view.as_published}, {"name", "kind", "months", "book"}
     issue = {
         **asdict(act),
@@ -173,7 +174,12 @@ def _write(
         "policy": record["policy"],
         "view": {name: at.isoformat() if at else None for name, at in asked.items()},
         "build": {name: publication[name] for name in ("build_id", "fingerprint", "code_version", "units", "tables")}
-        | {"absent": absent, "started_at": f"{started.isoformat()}Z", "statements": _statements(home, publication["tables"])},
+        | {
+            "absent": absent,
+            "ops": ops,
+            "started_at": f"{started.isoformat()}Z",
+            "statements": _statements(home, publication["tables"]),
+        },
         "rules": asdict(settings.rules),
         "sources": [source.model_dump(mode="json", include=kept) for source in settings.sources],
         "renderers": renderers(),

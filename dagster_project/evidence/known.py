@@ -1,7 +1,7 @@
-"""What this version of the code publishes: its tables, and the SELECTs of report models and pages, each by its digest.
+"""What this version of the code publishes: its tables, and by their digests its seeds and the SELECTs of report models and pages.
 
-A pack brings its own SELECTs, and its figures and pages are worked out by them. So they are compared with these, which no pack
-chooses. `known.json` is generated: `python -m tests.evidence.known` writes it, and a test compares it with the models.
+A pack brings its own SELECTs and seeds, and its figures and pages are worked out by them. So they are compared with these, which
+no pack chooses. `known.json` is generated: `python -m tests.evidence.known` writes it, and a test compares it with the models.
 """
 
 from __future__ import annotations
@@ -32,6 +32,11 @@ def tables() -> set[str]:
 def selects() -> dict[str, str]:
     """The digest of each SELECT, by name."""
     return _known()["selects"]
+
+
+def seeds() -> dict[str, str]:
+    """The digest of each seed, by name."""
+    return _known()["seeds"]
 
 
 def digest(statement: str, printed: str = "") -> str:

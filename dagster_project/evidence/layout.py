@@ -21,7 +21,7 @@ BOARD = "board.pdf"
 DOCUMENTS = (REPORT, "report.html", "report.pdf", BOARD, "report.xlsx")  # beside a CSV file per table
 FONTS = ("fontpkg-noto-sans", "justmytype-intl-rtl", "noto-cjk-sans-otc", "fonttools")
 RENDERERS = ("duckdb", "jinja2", "markupsafe", "typst", "xlsxwriter", *FONTS)  # whose version a rendering can depend on
-FORM = 3  # of a pack, in issue.json: another one with every change of README below, or of what derived.py compares
+FORM = 4  # of a pack, in issue.json: another one with every change of README below, or of what derived.py compares
 GATES = "select gate, passed, failing_rows, detail from ops.gate_results order by gate"  # gates.json is for people
 # report tables that a publication goes without: those whose gate did not pass, with the reason
 ABSENT = (

@@ -29,6 +29,7 @@ from dagster_project.evidence.manifest import canonical
 from dagster_project.landing.deriving.contents import JUDGED
 from dagster_project.landing.judging.judge import Candidate, judge
 from dagster_project.landing.records import safe_name
+from dagster_project.publishing.digest import table_digest
 from dagster_project.publishing.parts import LINK
 from dagster_project.warehouse import statements
 from reports.statements import report_statements
@@ -63,6 +64,17 @@ def write_seeds(home: Path, folder: Path) -> None:
         for seed in statements.statements(home):
             if seed.kind == statements.SEED:
                 _copy(connection, f"select * from ({seed.sql}\n) order by all", folder / f"{seed.name}.parquet")
+
+
+def ops_digests(data: Path) -> dict[str, str]:
+    """The digest of each table of ops of a pack, as it is read from its Parquet."""
+    found = {}
+    with duckdb.connect(config={"threads": 1}) as connection:
+        connection.execute("set TimeZone = 'UTC'; create schema ops")
+        for file in sorted((data / "ops").glob("*.parquet")):
+            connection.execute(f"create view ops.{quoted(file.stem)} as from read_parquet({literal(str(file))})")
+            found[file.stem] = table_digest(connection, "ops", file.stem).digest
+    return found
 
 
 def _copy(connection: duckdb.DuckDBPyConnection, query: str, target: Path) -> None:

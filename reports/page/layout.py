@@ -11,7 +11,7 @@ from itertools import groupby
 from reports.door import Row
 from reports.model import TEN, Column, Table
 from reports.page.names import shown
-from reports.page.numbers import EN_DASH, UNITS, grouped, scaled, significant
+from reports.page.numbers import EN_DASH, TONNE, UNITS, grouped, scaled, significant
 from reports.quarter import short_month_name
 
 NOTE_MARKS = "abcdefghijklmnop"
@@ -85,10 +85,13 @@ class PageTable:
 
 
 def _scale(kind: str, small: str, table: Table) -> Scale:
-    """Tonnes and MWh for the whole table once anything in it reaches 1,000 kg or kWh, so that its columns compare."""
+    """Tonnes and MWh for the whole table once anything in it reaches 1,000 kg or kWh, so that its columns compare.
+
+    On the pages for the board always: its tables stand beside each other.
+    """
     values = [row[column.key] for column in table.spec.columns if column.kind == kind for row in table.rows]
     greatest = max((abs(value) for value in values if value is not None), default=Decimal(0))
-    divisor, unit = scaled(greatest, small)
+    divisor, unit = scaled(max(greatest, TONNE) if table.spec.is_for_the_board else greatest, small)
     return Scale(divisor, unit, greatest / divisor)
 
 

@@ -67,7 +67,7 @@ def amount(value: Decimal, unit: str, greatest: Decimal | None = None) -> str:
     return f"{significant(value / scale)} {shown}"
 
 
-def interval(value: Decimal, low: Decimal, high: Decimal, unit: str) -> str:
-    """812 (640-1 020) MWh: one unit for the three, chosen by the value."""
-    scale, shown = scaled(value, unit)
+def interval(value: Decimal, low: Decimal, high: Decimal, unit: str, greatest: Decimal | None = None) -> str:
+    """812 (640-1 020) MWh: one unit for the three, chosen by the value, or by `greatest` of what it is compared with."""
+    scale, shown = scaled(value if greatest is None else greatest, unit)
     return f"{significant(value / scale)} ({significant(low / scale)}-{significant(high / scale)}) {shown}"

@@ -31,11 +31,11 @@ def _number(id: str, text: str) -> str:
     return f"\x1e{id}\x1f{text}\x1e"
 
 
-def _value(figure: Figure) -> str:
+def _value(figure: Figure, greatest: Decimal | None = None) -> str:
     """With its bounds where it is modelled; runs are counted in words."""
     value = figure.value or Decimal(0)
     if figure.low is not None and figure.high is not None and value:
-        return interval(value, figure.low, figure.high, figure.unit)
+        return interval(value, figure.low, figure.high, figure.unit, greatest)
     return f"{grouped(value, 0)} training run{'' if value == 1 else 's'}" if figure.unit == "runs" else amount(value, figure.unit)
 
 
@@ -137,33 +137,39 @@ def _filed(table: Table | None) -> dict[str, str]:
 def _change(figure: Figure, words: str) -> str:
     """their energy fell by 2.2 % from 56.1 (41.5-101) MWh to 54.9 (40.5-98.9) MWh, of which 1.0 MWh is another method.
 
-    With the bounds of both quarters where the figure is modelled.
+    With the bounds of both quarters where the figure is modelled, and both quarters in one unit: 0.0532 MWh to 56.2 MWh.
     """
+    greatest = max(abs(value) for value in (figure.value, figure.prior, Decimal(0)) if value is not None)
     ratio = figure.change_ratio or Decimal(0)
     currency = f" in {figure.unit}" if "," in figure.id else ""
     prior = EN_DASH
     if figure.prior is not None:
         bounds = figure.prior_low, figure.prior_high
         is_bounded = figure.prior and None not in bounds
-        prior = interval(figure.prior, *bounds, figure.unit) if is_bounded else amount(figure.prior, figure.unit)  # type: ignore[arg-type]
+        prior = (
+            interval(figure.prior, *bounds, figure.unit, greatest)  # type: ignore[arg-type]
+            if is_bounded
+            else amount(figure.prior, figure.unit, greatest)
+        )
     before = _number(f"{figure.id}/prior", prior)
-    now = f" to {_number(figure.id, _value(figure))}" if figure.low is not None else ""
+    now = f" to {_number(figure.id, _value(figure, greatest))}" if figure.low is not None else ""
     percent = grouped(abs(ratio) * 100, 1)
     if percent in ("0.0", "0"):
         text = f"{words}{currency} stayed at {before}"
     else:
         by = _number(f"{figure.id}/change_ratio", f"{percent}{THIN_SPACE}%")
         text = f"{words}{currency} {'rose' if ratio > 0 else 'fell'} by {by} from {before}{now}"
-    return text + _method(figure)
+    return text + _method(figure, greatest)
 
 
-def _method(figure: Figure) -> str:
+def _method(figure: Figure, greatest: Decimal) -> str:
     """How much of a change is another method, where a reader could see it: from a tenth of a per cent on."""
     part = figure.change_by_method
     if not part or not figure.prior or abs(part) * 1000 < figure.prior:
         return ""
     more = "more" if part > 0 else "less"
-    return f", of which {_number(f'{figure.id}/change_by_method', amount(abs(part), figure.unit))} {more} is another method"
+    by = _number(f"{figure.id}/change_by_method", amount(abs(part), figure.unit, greatest))
+    return f", of which {by} {more} is another method"
 
 
 def _sentence(id: str, text: str) -> Sentence:

@@ -9,8 +9,9 @@ from urllib.parse import quote
 
 import pytest
 
-from reports.model import Table
+from reports.model import Figure, Table
 from reports.page.numbers import amount
+from reports.sections.summary import MARKED, _change
 from reports.sections.verdicts import VERDICTS, verdict_sentences
 from tests.reports.kit import changed, record_of, rendered, tables_of, values_of
 from tests.reports.published_fixture import PAIRED, TWO_RUNS, write_published
@@ -131,9 +132,23 @@ def test_a_change_of_method_is_named_with_the_bounds_of_both_quarters(tmp_path: 
         f"update marts.fct_training_run_energy set {halved}, energy_basis = 'utilisation_model', power_confidence = 'calibrated' "
         "where usage_month >= date '2026-07-01'",
     )
-    bounded = r"[\d.]+ \([\d.]+-[\d.]+\) [kM]Wh"
-    expected = rf"their energy fell by [\d.]+ % from {bounded} to {bounded}, of which [\d.]+ [kM]Wh less is another method"
+    bounded = r"[\d.]+ \([\d.]+-[\d.]+\)"
+    expected = (
+        rf"their energy fell by [\d.]+ % from {bounded} ([kM]Wh) to {bounded} \1, of which [\d.]+ \1 less is another method"
+    )
     assert re.search(expected, page_of(path, "2026Q3", tmp_path)["changes"])
+
+
+def test_two_quarters_in_one_sentence_are_in_one_unit_however_far_apart_they_are() -> None:
+    """53.2 kWh and 56.2 MWh look alike; of which 0.105 kWh is another method."""
+    bounds = {
+        name: Decimal(value) for name, value in {"low": "41500", "high": "101000", "prior_low": "37", "prior_high": "94"}.items()
+    }
+    change = {"change_ratio": Decimal(1055), "change_by_method": Decimal("0.105")}
+    of = {"id": "q/glance/facility_energy", "label": "", "unit": "kWh", "method": "", "sql": ""}
+    figure = Figure(**of, value=Decimal(56_200), prior=Decimal("53.2"), **bounds, **change)
+    words = "".join(part for n, part in enumerate(MARKED.split(_change(figure, "their energy"))) if n % 3 != 1)
+    assert words.endswith("from 0.0532 (0.0370-0.0940) MWh to 56.2 (41.5-101) MWh, of which 0.000105 MWh more is another method")
 
 
 def test_a_break_in_the_providers_model_is_the_reason_why_no_change_is_reported(tmp_path: Path) -> None:

@@ -71,7 +71,8 @@ def made_again(folder: Path, *, with_digests: bool = True) -> None:
     if with_digests:
         with copied_tables(folder / "data") as file, duckdb.connect(str(file), read_only=True) as connection:
             tables = {name: table_digest(connection, "marts", name).digest for name in issued["build"]["tables"]}
-        changed_json(folder / layout.ISSUE, lambda issue: issue["build"].update(tables=tables))
+        ops = pack.ops_digests(folder / "data")
+        changed_json(folder / layout.ISSUE, lambda issue: issue["build"].update(tables=tables, ops=ops))
     (folder / "README.md").write_text(layout.README.format(**json.loads((folder / layout.ISSUE).read_bytes())))
     listed_again(folder)
 
@@ -152,6 +153,22 @@ def fewer_tables(folder: Path) -> None:
     (folder / "data" / "marts" / "fct_telemetry_matches.parquet").unlink()
     changed_json(folder / layout.ISSUE, lambda issue: issue["build"]["tables"].pop("fct_telemetry_matches"))
     (folder / "load.sql").write_text(layout.load_sql(folder))
+
+
+def another_gate(folder: Path) -> None:
+    """A gate that is not in the build, as passed."""
+    changed_table(folder, "ops/gate_results", "insert into forged select * replace ('assured' as gate) from forged limit 1")
+
+
+def another_delivery(folder: Path) -> None:
+    """Another hash of a delivery that counts."""
+    other = "update forged set content_hash = reverse(content_hash) where is_elected and source_name = 'runs'"
+    changed_table(folder, "ops/dim_deliveries", other)
+
+
+def another_seed(folder: Path) -> None:
+    """A factor of the pack's seeds, of which the tables are built again from the landing."""
+    changed_table(folder, "seeds/pue", "update forged set pue_ratio = pue_ratio + 1")
 
 
 def another_value(folder: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from dagster_project import __version__
 from dagster_project.evidence import known
 from dagster_project.evidence.checking import verify_pack
 from dagster_project.evidence.manifest import folded
@@ -48,7 +49,7 @@ def test_a_list_that_describes_the_pack_otherwise_is_found(copied_pack: Path) ->
     assert [text.partition(":")[0] for text in verify_pack(copied_pack).differences] == ["ro-crate-metadata.json"]
 
 
-@pytest.mark.parametrize("forge", [forging.halved_emissions, forging.dropped_row])
+@pytest.mark.parametrize("forge", [forging.halved_emissions, forging.dropped_row, forging.another_gate, forging.another_delivery])
 def test_tables_of_which_all_that_follows_was_made_again_are_not_those_that_were_issued(
     copied_pack: Path, forge: forging.Forgery
 ) -> None:
@@ -71,6 +72,19 @@ def test_a_select_that_the_pack_brings_is_compared_with_that_of_the_version(copi
         forging.listed_again(copied_pack)
         found = verify_pack(copied_pack)
         assert found.exit_code == 3 and any(words in remark for remark in found.remarks), found
+
+
+def test_a_seed_that_the_pack_brings_is_compared_with_that_of_the_version(copied_pack: Path) -> None:
+    forging.another_seed(copied_pack)
+    forging.made_again(copied_pack)
+    assert verify_pack(copied_pack).differences == [f"data/seeds: the seed of pue is not that of trainledger {__version__}"]
+    (copied_pack / "data" / "seeds" / "pue.parquet").unlink()
+    forging.made_again(copied_pack)
+    assert verify_pack(copied_pack).exit_code == 1
+    forging.another_version(copied_pack)
+    forging.listed_again(copied_pack)
+    found = verify_pack(copied_pack)
+    assert found.exit_code == 3 and any("The seed of pue is not that of this version: install" in text for text in found.remarks)
 
 
 def test_a_value_of_report_json_and_of_the_page_is_not_what_its_sql_gives(copied_pack: Path) -> None:
