@@ -175,9 +175,7 @@ class SourceSettings(Strict):
     def _what_nobody_pays_is_no_book(cls, given: Any) -> Any:
         if isinstance(given, dict) and given.get("is_pro_forma") is True:
             if given.get("book"):
-                raise ValueError(
-                    "'is_pro_forma' is of a bill that is never paid, 'book' of the one that counts: keep one of them"
-                )
+                raise ValueError("'is_pro_forma' is of a bill that is never paid, 'book' of one that counts: keep one of them")
             return {**given, "book": False}
         return given
 
