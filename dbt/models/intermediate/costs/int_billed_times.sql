@@ -24,7 +24,10 @@ timed_charges as (
     select
         charges.*,
         coalesce(hours.hour_from, charges.charge_period_start) as billed_from,
-        coalesce(hours.hour_from, charges.charge_period_start) + (charges.period_end - charges.charge_period_start) as billed_to,
+        {{ timestamp_of(
+            instant_us('coalesce(hours.hour_from, charges.charge_period_start)')
+            ~ ' + ' ~ instant_us('charges.period_end') ~ ' - ' ~ instant_us('charges.charge_period_start')
+        ) }} as billed_to,
         {{ microseconds('charges.charge_period_start', 'charges.period_end') }} as period_us
     from charges
     left join hours_of_groups as hours on charges.usage_month = hours.usage_month and charges.line_id = hours.line_id
