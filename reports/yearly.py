@@ -48,8 +48,11 @@ def find_year(publication: Publication, name: str) -> tuple[FiscalYear, Status]:
     for row in there:
         if row["fiscal_year"] == name:
             year = FiscalYear(name, row["year_start"], row["year_end"])
-            lacks = f"Months of {year.words} lack their bill or their carbon."
-            return year, Status("draft", (lacks,)) if row["is_draft"] else Status("preliminary", (NOT_ISSUED,))
+            if row["is_draft"]:
+                return year, Status("draft", (f"Months of {year.words} lack their bill or their carbon.",))
+            count = row["preliminary_months"]
+            reason = f"Rows of {count} of its months are preliminary." if count else NOT_ISSUED
+            return year, Status("preliminary", (reason,), is_final=not count)
     known = f"there are data of {listed([str(row['fiscal_year']) for row in there])}" if there else "there are none of any year"
     raise YearError(f"Nothing is published of fiscal year {name}: {known}.")
 

@@ -92,7 +92,7 @@ def _aws_rows() -> list[dict]:
         hour(_at(0), 5.000000000001, line_item_line_item_type="SavingsPlanRecurringFee", savings_plan_savings_plan_a_r_n=PLAN,
              line_item_net_unblended_cost=4.333333333333, savings_plan_total_commitment_to_date=5.000000000001,
              savings_plan_used_commitment=3.999999999998, line_item_resource_id=None),
-        hour(_at(3), -1.000000000003, line_item_line_item_type="EdpDiscount", line_item_resource_id="i-shared"),
+        hour(_at(3), -16.000000000032, line_item_line_item_type="EdpDiscount", line_item_resource_id="i-shared"),
         hour(_at(0), 3.21, line_item_usage_type="USE2-EBS:VolumeUsage.gp3", line_item_resource_id="vol-1"),
         hour(_at(1), 0.0, line_item_resource_id="i-far", product_region_code="moon-1", product={"region": "moon-1"}),
         hour(_at(0), 7.77, line_item_line_item_type="Tax", line_item_usage_type=None, line_item_resource_id=None),
