@@ -14,11 +14,13 @@ with years as (
 ),
 
 preliminary_months as (
-    select usage_month from {{ ref('fct_training_run_costs') }} where status = 'preliminary'
+    select usage_month from {{ ref('fct_training_run_costs') }}
+    where status = 'preliminary'
 
     union
 
-    select usage_month from {{ ref('fct_training_run_emissions') }} where status = 'preliminary'
+    select usage_month from {{ ref('fct_training_run_emissions') }}
+    where status = 'preliminary'
 )
 
 select
