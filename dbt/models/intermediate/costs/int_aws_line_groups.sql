@@ -165,7 +165,11 @@ line_groups as (
         min(position) % 4294967296 as row_number,
         min(case when is_single or is_of_segment then charge_period_start end) as charge_period_start,
         min(case when is_single or is_of_segment then charge_period_end end) as charge_period_end,
-        array_agg(charge_period_start) filter (where is_of_segment and is_in_hours) as hours_from,
+        -- in their order: the same rows are the same list on every engine, and no hour is null instead of a list of none
+        case
+            when bool_or(is_of_segment and is_in_hours)
+                then array_sort(array_agg(charge_period_start) filter (where is_of_segment and is_in_hours))
+        end as hours_from,
         count(*) as line_count
         {%- for cost in costs %},
         {{ exact_total(cost, cost ~ '__text', 12) }} as {{ cost }}
