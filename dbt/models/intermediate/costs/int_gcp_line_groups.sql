@@ -31,8 +31,10 @@ hours_sold as (
     where lower(sku_description) like 'commitment%' and lower(sku_description) not like 'commitment - dollar%'
 ),
 
+-- files are numbered by kind of source: two exports of one bill have the same numbers
 credits as (
     select
+        source_name,
         position,
         sum(case when is_price then credit_amount else 0 end) as price_credit,
         sum(case when is_price then 0 else credit_amount end) as promotion_credit,
@@ -43,7 +45,7 @@ credits as (
         sum(case when credit_type = 'COMMITTED_USAGE_DISCOUNT_DOLLAR_BASE' then credit_amount else 0 end) as spend_credit,
         bool_or(credit_type = 'FEE_UTILIZATION_OFFSET') as has_fee_offset
     from {{ ref('stg_gcp_billing__credits') }}
-    group by position
+    group by source_name, position
 ),
 
 -- a row of its own: what time or the machine decides about (what records hold, the tagged use of accelerators), and what is
@@ -95,7 +97,7 @@ lines as (
             lines.usage_month = hours_sold.usage_month
             and lines.source_name = hours_sold.source_name
             and lines.payer_account_id = hours_sold.payer_account_id
-    left join credits using (position)
+    left join credits on lines.source_name = credits.source_name and lines.position = credits.position
     {%- for name, value in names.items() %}
     left join held_names as held_{{ name }}
         on lines.usage_month = held_{{ name }}.usage_month and {{ value }} = held_{{ name }}.name
