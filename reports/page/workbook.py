@@ -152,7 +152,7 @@ def _contents(
         sheet.write_string(top, n, title, look(bold=True, bottom=1))
         sheet.set_column(n, n, width)
     rows: list[tuple[str, str, str, str, int | None, str]] = []
-    if record["figures"]:
+    if record.get("figures"):
         rows.append(("Figures", "Headline figures", "", "Figures", None, ""))
     for section in sections:
         for table in section.tables:
