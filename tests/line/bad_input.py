@@ -176,8 +176,13 @@ def write_good(folder: Path) -> Exports:
             exports.csv_bill(rows, name=name)
         else:
             exports.bill(rows, name=name)
-    exports.bill([hour("2026-04-04T00:00:00", 9.5, bill_payer_account_id="000000000042")], name="twice")
-    exports.bill([hour("2026-04-04T00:00:00", 4.5, bill_payer_account_id="000000000043")], name="folder-gone")
+    exports.bill(
+        [hour("2026-04-04T00:00:00", 9.5, bill_payer_account_id="000000000042", line_item_resource_id="i-twice")], name="twice"
+    )
+    exports.bill(
+        [hour("2026-04-04T00:00:00", 4.5, bill_payer_account_id="000000000043", line_item_resource_id="i-gone")],
+        name="folder-gone",
+    )
     exports.runs(run("run-broken", ("i-broken", "2026-04-02T00:00:00Z", "2026-04-02T01:00:00Z", 16), team="first"))
     exports.config()
     date_files(folder / "exports", datetime(2026, 5, 20, tzinfo=UTC))

@@ -54,7 +54,9 @@ def told(tmp_path_factory: pytest.TempPathFactory, trainledger: Command) -> Told
     exports = Exports(folder)
     for name in ("cur", "nine", "below", "overdue"):
         for month in ["2026-04"] if name == "cur" else MONTHS:
-            row = hour(f"{month}-10T10:00:00", 21.5, bill_payer_account_id=f"{sum(map(ord, name)):012d}")
+            payer = f"{sum(map(ord, name)):012d}"
+            machine = "i-0aaa" if name == "cur" else f"i-{name}"
+            row = hour(f"{month}-10T10:00:00", 21.5, bill_payer_account_id=payer, line_item_resource_id=machine)
             exports.bill([row], period=month, name=name)
     exports.runs(run("run-a", ("i-0aaa", TEN + "Z", "2026-04-10T11:00:00Z", None)))
     there = folder / "exports"

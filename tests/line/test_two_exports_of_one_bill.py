@@ -49,7 +49,9 @@ def test_two_payers_in_one_location_are_both_booked_and_a_second_export_of_one_o
     sources = [{"name": "cur", "kind": "aws_cur", "location": "exports/cur"}]
     config.write_text(json.dumps({"organisation": {"name": "Test"}, "home": "home", "sources": sources}))
     exports.deliver([bill_line(21.5)], at="2026-05-02", export="a")
-    exports.deliver([bill_line(10.0, bill_payer_account_id=other)], at="2026-05-03", export="b")
+    exports.deliver(
+        [bill_line(10.0, bill_payer_account_id=other, line_item_resource_id="i-of-the-other")], at="2026-05-03", export="b"
+    )
     finished = trainledger("refresh", "--config", config, now="2026-06-20T00:00:00Z")
     assert finished.returncode == 0, finished.stdout[-2000:] + finished.stderr[-2000:]
     billed = "select payer_account_id, sum(billed_cost) from marts.fct_run_cell_costs group by 1 order by 1"
