@@ -72,6 +72,10 @@ lines as (
                 )
             )
         ) as is_single,
+        -- hours of accelerators that cost nothing are counted, and are in no sum with paid ones
+        skus.is_accelerator_type
+        and coalesce({{ as_double('lines.cost') }} = 0, false)
+        and coalesce(credits.price_credit, 0) = 0 as is_free,
         -- of what a run may carry, and of what nobody asked for, the hour is read
         lines.is_book and (
             lines.run_tag is not null
@@ -124,6 +128,7 @@ line_groups as (
         is_unused_reservation,
         has_promotion, has_commitment_credit, has_resource_credit, has_fee_offset,
         is_negative,
+        is_free,
         {{ as_double('cost_at_list') }} is not null as is_list_cost_stated,
         {{ as_double('cost_at_contract') }} is not null as is_contracted_cost_stated,
         is_single,
