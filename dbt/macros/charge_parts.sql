@@ -90,6 +90,37 @@ left join {{ ref('int_recorded_accelerators') }} as recorded
 substr(md5({{ cell_id() }}), 1, 12) || substr(line_id, length(source_name) + 1)
 {%- endmacro %}
 
+{# The CTEs `named_ids`, `splits` and `shares`: of each charge its parts, with the weight of the part and of the whole. #}
+{% macro shares_of_runs() -%}
+{%- set measures = ['billed_cost', 'effective_cost', 'list_cost', 'on_demand_list_cost', 'contracted_cost', 'weight'] -%}
+named_ids as (
+    select
+        training_run_id,
+        min(training_run_id) over () as first_run_id
+    from {{ ref('int_ambiguous_runs') }}
+),
+
+-- runs with an ambiguous id carry nothing: what they held together is one part
+splits as (
+    select
+        splits.usage_month,
+        splits.line_id,
+        coalesce(named_ids.first_run_id, splits.part_id) as part_id,
+        cast(sum(splits.w) as decimal(38, 0)) as w,
+        {{ whole_sums(measures, 12) }}
+    from {{ ref('int_split_charges') }} as splits
+    left join named_ids on splits.part_id = named_ids.training_run_id
+    group by all
+),
+
+shares as (
+    select
+        *,
+        cast(sum(w) over (partition by usage_month, line_id) as decimal(38, 0)) as whole_w
+    from splits
+)
+{%- endmacro %}
+
 {# Which part of its group a row of parts is, as two whole numbers. Where no run's time is known, the part of no run is the whole. #}
 {% macro share_of_part() -%}
 case

@@ -1,32 +1,6 @@
 {{ config(materialized='view') }}
-{%- set measures = ['billed_cost', 'effective_cost', 'list_cost', 'on_demand_list_cost', 'contracted_cost', 'weight'] %}
 
-with named_ids as (
-    select
-        training_run_id,
-        min(training_run_id) over () as first_run_id
-    from {{ ref('int_ambiguous_runs') }}
-),
-
--- runs with an ambiguous id carry nothing: what they held together is one part
-splits as (
-    select
-        splits.usage_month,
-        splits.line_id,
-        coalesce(named_ids.first_run_id, splits.part_id) as part_id,
-        cast(sum(splits.w) as decimal(38, 0)) as w,
-        {{ whole_sums(measures, 12) }}
-    from {{ ref('int_split_charges') }} as splits
-    left join named_ids on splits.part_id = named_ids.training_run_id
-    group by all
-),
-
-shares as (
-    select
-        *,
-        cast(sum(w) over (partition by usage_month, line_id) as decimal(38, 0)) as whole_w
-    from splits
-),
+with {{ shares_of_runs() }},
 
 parts as (
     {{ charge_parts(ref('int_line_attributions'), 'shares', ['part_id', 'w', 'whole_w']) }}
