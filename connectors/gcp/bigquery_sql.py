@@ -49,6 +49,14 @@ class Axis:
             return first + timedelta(days=1)
         return (first.replace(day=1) + timedelta(days=31)).replace(day=1)
 
+    def among(self, days: Iterable[date]) -> str:
+        """A filter for the partitions that begin with these days, those that follow each other as one span."""
+        spans: list[tuple[date, date]] = []
+        for day in sorted(days):
+            first = spans.pop()[0] if spans and spans[-1][1] == day else day
+            spans.append((first, self.after(day)))
+        return " OR ".join(f"({self.between(*span)})" if len(spans) > 1 else self.between(*span) for span in spans)
+
 
 # the day a row was loaded by; the column exists only by name:
 # https://docs.cloud.google.com/bigquery/docs/partitioned-tables#ingestion_time
@@ -62,8 +70,17 @@ def quoted(name: str) -> str:
     return f"`{name}`"
 
 
-def partitions_sql(table: str, axis: Axis, export_time: str | None, first: date | None = None, end: date | None = None) -> str:
+def partitions_sql(
+    table: str,
+    axis: Axis,
+    export_time: str | None,
+    first: date | None = None,
+    end: date | None = None,
+    earlier: Iterable[date] = (),
+) -> str:
     """The look: `day`, `row_count` and what changes with the rows of each partition, from day `first` to before `end`.
+
+    `earlier` are partitions before `first` that are asked for too.
 
     Google appends, and its export time grows with each append, so number and newest export time tell of any change
     (https://docs.cloud.google.com/billing/docs/how-to/export-data-bigquery-tables/detailed-usage, read 2026-04-08). A table
@@ -75,24 +92,26 @@ def partitions_sql(table: str, axis: Axis, export_time: str | None, first: date 
     else:
         of_row = "CAST(FARM_FINGERPRINT(TO_JSON_STRING(source)) AS NUMERIC)"
         changed = f"CAST(NULL AS TIMESTAMP) AS newest_export, SUM({of_row}) AS fingerprint"
+    days = axis.between(first or FIRST_DAY, end or _AFTER_LAST)
+    days = f"({days}) OR {more}" if (more := axis.among(earlier)) else days
     return (
         f"SELECT {axis.day} AS day, COUNT(*) AS row_count, {changed}\n"
         f"FROM {quoted(table)} AS source\n"
-        f"WHERE {axis.between(first or FIRST_DAY, end or _AFTER_LAST)}\n"
+        f"WHERE {days}\n"
         "GROUP BY day\n"
         "ORDER BY day"
     )
 
 
-def partition_sql(table: str, columns: Iterable[str], axis: Axis, day: date) -> str:
-    """One whole partition: the columns that the table has now, by name.
+def partition_sql(table: str, columns: Iterable[str], axis: Axis, *days: date) -> str:
+    """Whole partitions, by the day that each begins with: the columns that the table has now, by name.
 
     Never `*`: Google adds columns without notice, and one that came after the table was looked at waits for the next look. Never
     a column that this table lacks: older ones have no `tags` or `consumption_model`. Records are taken whole, whatever fields
     they have.
     """
     names = ",\n  ".join(quoted(name) for name in columns)
-    return f"SELECT\n  {names}\nFROM {quoted(table)}\nWHERE {axis.between(day, axis.after(day))}"
+    return f"SELECT\n  {names}\nFROM {quoted(table)}\nWHERE {axis.among(days)}"
 
 
 def modified_sql(dataset: str, table: str) -> str:

@@ -7,13 +7,13 @@ https://docs.cloud.google.com/bigquery/docs/reference/rest/v2/tables.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
 from connectors.formats.bigquery_types import arrow_schema, time_of
-from connectors.formats.lazy import pa
+from connectors.formats.lazy import pa, pc
 from connectors.formats.nested import Shape, check_shape
 from connectors.gcp import billing, billing_columns, carbon, focus, focus_columns
 from connectors.gcp.bigquery_sql import INGESTION, Axis, modified_sql, partition_sql, partitions_sql
@@ -67,22 +67,36 @@ class TableReading:
         column = self.axis_of(description).column
         return None if self.is_by_month or column == INGESTION.column else column
 
-    def look_sql(self, table: str, description: Mapping[str, Any], first: date | None, end: date | None) -> str:
-        """The look at the partitions from a day to before another; one of a month is asked for whole."""
+    def look_sql(
+        self,
+        table: str,
+        description: Mapping[str, Any],
+        first: date | None,
+        end: date | None,
+        earlier: Iterable[date] = (),
+    ) -> str:
+        """The look at the partitions from a day to before another, and at some before; one of a month is asked for whole."""
         axis = self.axis_of(description)
         if first and axis.unit == "MONTH":
             first = first.replace(day=1)
-        return partitions_sql(table, axis, self.changes_by(description), first, end)
+        earlier = [day for day in earlier if first and day < first]
+        return partitions_sql(table, axis, self.changes_by(description), first, end, earlier)
 
-    def rows_sql(self, table: str, description: Mapping[str, Any], day: date) -> str:
-        """The rows of the partition that begins with a day, in the columns that the table has now."""
+    def rows_sql(self, table: str, description: Mapping[str, Any], days: Iterable[date]) -> str:
+        """The rows of the partitions that begin with these days, in the columns that the table has now."""
         columns, _ = self.columns_of(description, table)
-        return partition_sql(table, columns, self.axis_of(description), day)
+        return partition_sql(table, columns, self.axis_of(description), *days)
 
     def written_sql(self, dataset: str, table: str, description: Mapping[str, Any]) -> str | None:
-        """When each partition was written, where neither a column has it nor another time than the axis divides the table."""
-        is_asked = self.is_divided(description) and not self.changes_by(description)
-        return modified_sql(dataset, table) if is_asked else None
+        """When each partition was written; None where another time than the axis divides the table, or none."""
+        return modified_sql(dataset, table) if self.is_divided(description) else None
+
+    def day_of_rows(self, description: Mapping[str, Any], rows: pa.RecordBatch) -> pa.Array:
+        """The first day of the partition that each row is of, as `axis_of` has it."""
+        axis = self.axis_of(description)
+        column = rows.column(rows.schema.get_field_index(axis.column))
+        days = column.cast(pa.date32())
+        return days if axis.unit == "DAY" else pc.floor_temporal(days, unit="month").cast(pa.date32())
 
 
 BILL = TableReading(billing_columns.SHAPE, own_axis=Axis("usage_start_time"), export_time="export_time")

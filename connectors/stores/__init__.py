@@ -7,13 +7,17 @@ modules of this folder; `connectors.stores.opening` chooses between them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
+from connectors.errors import SourceUnreadableError
+
 READ_LIMIT = 64 << 20  # manifests and run records; data objects are fetched to disk
+# BigQuery bills 10 MB at least for each table that a query reads: https://cloud.google.com/bigquery/pricing (read 2026-11-28)
+LEAST_BILLED = 10 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +46,52 @@ class TableReading(Protocol):
         """The column whose days divide the table, where they are not those of the folders that Google's export is copied to."""
         ...
 
-    def look_sql(self, table: str, description: Mapping[str, Any], first: date | None, end: date | None) -> str:
+    def is_divided(self, description: Mapping[str, Any]) -> bool:
+        """Whether a query for some partitions is billed for these alone."""
+        ...
+
+    def look_sql(
+        self,
+        table: str,
+        description: Mapping[str, Any],
+        first: date | None,
+        end: date | None,
+        earlier: Iterable[date] = (),
+    ) -> str:
         """Ask for `day`, `row_count`, `newest_export` and `fingerprint` of each partition of these days."""
         ...
 
-    def rows_sql(self, table: str, description: Mapping[str, Any], day: date) -> str:
-        """Ask for every row of the partition that begins with a day."""
+    def rows_sql(self, table: str, description: Mapping[str, Any], days: Iterable[date]) -> str:
+        """Ask for every row of the partitions that begin with these days."""
+        ...
+
+    def day_of_rows(self, description: Mapping[str, Any], rows: Any) -> Any:
+        """The first day of the partition that each row of an Arrow batch is of."""
         ...
 
     def written_sql(self, dataset: str, table: str, description: Mapping[str, Any]) -> str | None:
-        """Ask when each partition was written; None where the rows say it, or nothing can."""
+        """Ask when each partition was written; None where nothing can be asked."""
         ...
+
+
+@dataclass(slots=True)
+class Budget:
+    """The bytes that all queries of one refresh may read together."""
+
+    maximum: int
+    used: int = 0
+
+    def take(self, number: int, where: str) -> None:
+        """Set bytes aside before the query that is billed for them; SourceUnreadableError where they are no longer left."""
+        number = max(number, LEAST_BILLED)
+        if self.used + number > self.maximum:
+            raise SourceUnreadableError(
+                f"{where}: the next query would read {number} bytes, and of the {self.maximum} that one refresh may read"
+                f" {self.maximum - self.used} are left. It was not run and costs nothing.",
+                reason="above_refresh_budget",
+                remedy="Raise `maximum_bytes_per_refresh`, or let the next refresh go on.",
+            )
+        self.used += number
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +122,9 @@ class StoreOptions:
     questions: tuple[Question, ...] = ()  # of a server of metrics
     first_day: date | None = None  # partitions before it are not asked for
     end_day: date | None = None  # nor those from it on
+    oldest_day: date | None = None  # of those before `first_day` that were written since `changed_since` none before this one
+    changed_since: datetime | None = None
+    budget: Budget | None = None  # without one queries are not priced before they run
     is_free: bool = False  # of a table only what is not billed
 
 

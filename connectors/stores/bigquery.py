@@ -8,10 +8,13 @@ every SQL text come with the options (`TableReading`).
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +26,7 @@ from google.cloud import bigquery
 from google.cloud.bigquery.retry import DEFAULT_JOB_RETRY, DEFAULT_RETRY
 
 from connectors.errors import ConnectorError, ExportChangedError, ExportSchemaError, SourceUnreadableError
-from connectors.stores import READ_LIMIT, ObjectInfo, StoreOptions, TableReading
+from connectors.stores import LEAST_BILLED, READ_LIMIT, ObjectInfo, StoreOptions, TableReading
 from connectors.stores.google_access import CALL, client_of, credentials_of, named_errors
 from connectors.stores.google_locations import bad_location, rows_file, table_location
 from connectors.stores.transfer import Remote, broken, changed, hash_of, retried
@@ -34,8 +37,20 @@ RETRY = DEFAULT_RETRY.with_timeout(CALL)
 _RETRIES: dict[str, Any] = {"retry": RETRY, "job_retry": DEFAULT_JOB_RETRY.with_timeout(5 * CALL)}  # of a job and its calls
 _NO_CAP = 1 << 62
 _ROW_GROUP = 64 << 20  # bytes in memory: some 50,000 wide rows of a bill
+# of what no time divides: a query for one day is billed for all, so one query reads many. Its answer may have 10 GB compressed
+# (https://cloud.google.com/bigquery/quotas#query_jobs, read 2026-11-28), some 200 bytes a row of a bill; each day is an open file
+_SPAN_ROWS, _SPAN_DAYS = 20_000_000, 200
+_CLOCKS = timedelta(days=1)  # how far our clock and Google's may be apart, with room
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _READABLE = {"TABLE", "VIEW", "MATERIALIZED_VIEW"}
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Partitions whose rows are read by one query, or by a query each, and the bytes that they are billed for."""
+
+    infos: tuple[ObjectInfo, ...]
+    bytes: int
 
 
 class TableStore(Remote):
@@ -51,15 +66,23 @@ class TableStore(Remote):
         self.table = table_location(location)
         self.uri = self.table.uri
         self.options = options or StoreOptions()
+        self.is_complete = self.options.first_day is None  # whether the last look found what changed on whatever day
         self._described: Mapping[str, Any] | None = None
+        self._spans: dict[str, Read] = {}  # by key: what is read together
+        self._cut: dict[str, _File] = {}  # by key: what came of a span and was not fetched yet
 
     def list_objects(self, prefix: str = "") -> Iterator[ObjectInfo]:
-        """Ask which partitions there are between `first_day` and `end_day`, and what identifies their rows."""
+        """Ask which partitions there are between `first_day` and `end_day`, and what identifies their rows.
+
+        Of a table that time divides also those before `first_day` that were written since `changed_since`.
+        """
         description = self._readable()
         reading = self._reading
         reading.columns_of(description, self.uri)  # refuses a table of another kind before a byte is billed
-        sql = reading.look_sql(self.table.name, description, self.options.first_day, self.options.end_day)
-        written, name = self._written(description), rows_file(reading.other_days(description))
+        found = self._partitions(description)
+        written, name = self._written(description, found), rows_file(reading.other_days(description))
+        options = self.options
+        sql = reading.look_sql(self.table.name, description, options.first_day, options.end_day, self._earlier(found))
         for row in self._asked(sql, description):
             key = f"_PARTITIONTIME={row['day']}/{name}"
             newest: datetime | None = row["newest_export"]
@@ -77,6 +100,20 @@ class TableStore(Remote):
         The client resumes a stream by itself; where it gives up, the query is asked again.
         """
         return retried("broken_stream", lambda: self._fetch(info, path))
+
+    def price(self, infos: Sequence[ObjectInfo]) -> list[Read]:
+        """How listed partitions will be read, and for how many bytes: dry runs, which are free. The next `fetch` keeps to it.
+
+        Where no time divides the table or view, a query reads as many partitions as fit its answer, and they are cut here.
+        """
+        description, reading = self._readable(), self._reading
+        is_divided, reads = reading.is_divided(description), []
+        for part in _months(infos) if is_divided else _spans(infos):
+            sql = reading.rows_sql(self.table.name, description, [_day(info.key) for info in part])
+            queries = len(part) if is_divided else 1
+            reads.append(Read(tuple(part), max(self.dry_run(sql), queries * LEAST_BILLED)))
+        self._spans = {} if is_divided else {info.key: read for read in reads for info in read.infos}
+        return reads
 
     def describe(self) -> dict[str, Any]:
         """Return the table as `tables.get` of the REST API has it: schema, type, timePartitioning, clustering, location, numRows.
@@ -159,6 +196,8 @@ class TableStore(Remote):
 
     def _asked(self, sql: str, description: Mapping[str, Any]) -> Iterable[Any]:
         """The few rows of a look, over REST."""
+        if self.options.budget:
+            self.options.budget.take(self.dry_run(sql), self.uri)
         job = self._job("look", _LOOK, description)
         with self._capped(sql), named_errors(self.uri, "query", self.options):
             return list(self.client.query_and_wait(sql, api_timeout=CALL, wait_timeout=_LOOK, **job))
@@ -174,13 +213,35 @@ class TableStore(Remote):
                 error.message += f" It would read {needed} bytes, and may read {self.options.maximum_bytes_billed}."
             raise
 
-    def _written(self, description: Mapping[str, Any]) -> Any:
-        """A function of a partition's first day: when it was last written, as far as no column of its rows has it."""
+    def _partitions(self, description: Mapping[str, Any]) -> Mapping[date, datetime]:
+        """When each partition was last written, by its first day, where that is wanted and can be asked."""
+        options, is_dated = self.options, bool(self._reading.changes_by(description))
         sql = self._reading.written_sql(self.table.full_dataset, self.table.table, description)
+        if not sql or (is_dated and not (options.first_day and options.changed_since)):
+            return {}
         found: dict[date, datetime] = {}
-        for row in self._asked(sql, description) if sql else ():
+        try:
+            rows = self._asked(sql, description)
+        except SourceUnreadableError as error:
+            if is_dated and error.reason == "permission_denied":  # then all days are asked for from time to time
+                return {}
+            raise
+        for row in rows:
             if day := day_of(row["partition_id"]):
                 found[day] = max(found.get(day, EPOCH), row["last_modified_time"])
+        self.is_complete = True
+        return found
+
+    def _earlier(self, written: Mapping[date, datetime]) -> list[date]:
+        """Partitions before the days of a look that were written since."""
+        options = self.options
+        if not options.first_day or not options.changed_since:
+            return []
+        since, oldest = options.changed_since - _CLOCKS, options.oldest_day or date.min
+        return [day for day, at in written.items() if at >= since and oldest <= day < options.first_day]
+
+    def _written(self, description: Mapping[str, Any], found: Mapping[date, datetime]) -> Any:
+        """A function of a partition's first day: when it was last written, as far as no column of its rows has it."""
         if description.get("type") in {"VIEW", "MATERIALIZED_VIEW"} and not self._reading.changes_by(description):
             remedy = "Name the table behind the view; of a bill, keep `export_time` in the view."
             raise bad_location(self.uri, "is a view, and when its rows were written is unknown", remedy)
@@ -191,11 +252,11 @@ class TableStore(Remote):
         where = self.uri_of(info.key)
         try:
             try:
-                rows, newest = self._stream(info.key, self._readable(), path)
+                file = self._file(info, self._readable(), path)
             except ExportChangedError:  # a column is gone that was there when the table was described
-                rows, newest = self._stream(info.key, self._readable(again=True), path)
+                file = self._file(info, self._readable(again=True), path)
             count, _, token = info.etag.partition("-")
-            if rows != int(count) or (newest and str(_microseconds(newest)) != token):
+            if file.rows != int(count) or (file.newest and str(_microseconds(file.newest)) != token):
                 raise changed(where, info.key)
             return hash_of(path)
         except ConnectorError as error:
@@ -204,11 +265,44 @@ class TableStore(Remote):
                 raise changed(where, info.key) from error
             raise
 
-    def _stream(self, key: str, description: Mapping[str, Any], path: Path) -> tuple[int, datetime | None]:
-        """Write the rows of a partition, batch by batch; return their number and their newest export time."""
-        where, export_time = self.uri_of(key), self._reading.changes_by(description)
-        day = date.fromisoformat(key.removeprefix("_PARTITIONTIME=")[:10])
-        sql = self._reading.rows_sql(self.table.name, description, day)
+    def _file(self, info: ObjectInfo, description: Mapping[str, Any], path: Path) -> _File:
+        """The rows of a partition in a file: read by themselves, or cut from what was read with others."""
+        newest = self._reading.changes_by(description)
+        if not (span := self._spans.get(info.key)):
+            with _File(path, newest) as file:
+                for batch in self._stream(info.key, [info], description):
+                    file.add(batch)
+            return file
+        if info.key not in self._cut:
+            # where landing stages, and empties what a killed process left: a rename costs nothing on one disk
+            folder = Path(tempfile.mkdtemp(prefix="span-", dir=path.parent.parent))
+            self._cut |= self._read_span(info.key, span, description, folder)
+        file = self._cut.pop(info.key)
+        if file.rows:
+            file.path.rename(path)
+        return file
+
+    def _read_span(self, key: str, span: Read, description: Mapping[str, Any], folder: Path) -> dict[str, _File]:
+        """A file for each partition of a span, empty ones among them."""
+        newest, waiting = self._reading.changes_by(description), 0
+        with ExitStack() as stack:
+            opened = {one.key: _File(folder / f"{place}.parquet", newest) for place, one in enumerate(span.infos)}
+            files = {_day(key): stack.enter_context(file) for key, file in opened.items()}
+            for batch in self._stream(key, span.infos, description):
+                days = self._reading.day_of_rows(description, batch)
+                for day in pc.unique(days):
+                    files[day.as_py()].add(batch.filter(pc.equal(days, day)))
+                waiting += batch.nbytes
+                if waiting >= 4 * _ROW_GROUP:
+                    for file in files.values():
+                        file.flush()
+                    waiting = 0
+        return opened
+
+    def _stream(self, key: str, infos: Sequence[ObjectInfo], description: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+        """The rows of partitions, batch by batch."""
+        where = self.uri_of(key)
+        sql = self._reading.rows_sql(self.table.name, description, [_day(info.key) for info in infos])
         job = self._job("read", _READ, description)
         with self._capped(sql), named_errors(where, "query", self.options, key):
             try:
@@ -217,12 +311,15 @@ class TableStore(Remote):
                 if "Unrecognized name" in str(error):
                     raise changed(where, key) from error
                 raise
+        rows = 0
         with named_errors(where, "stream", self.options, key):
-            stream = result.to_arrow_iterable(bqstorage_client=self.reader, max_queue_size=1, max_stream_count=1, timeout=_READ)
-            rows, newest = _write_rows(stream, path, export_time)
+            for batch in result.to_arrow_iterable(
+                bqstorage_client=self.reader, max_queue_size=1, max_stream_count=1, timeout=_READ
+            ):
+                rows += batch.num_rows
+                yield batch
         if rows != result.total_rows:
             raise broken(where, key, f"the stream ended after {rows} of {result.total_rows} rows")
-        return rows, newest
 
 
 def day_of(partition_id: str | None) -> date | None:
@@ -233,27 +330,69 @@ def day_of(partition_id: str | None) -> date | None:
     return date(int(text[:4]), int(text[4:6] or 1), int(text[6:] or 1))
 
 
-def _write_rows(batches: Iterable[pa.RecordBatch], path: Path, time_column: str | None) -> tuple[int, datetime | None]:
-    """Write batches with their own types, some together as a row group: messages of a stream have some hundred rows each.
+@dataclass
+class _File:
+    """Rows written with their own types as they come, some batches as a row group: a message has some hundred rows."""
 
-    What came is returned: the number of rows, and the newest time in the column that was asked for.
-    """
-    count, size, newest, waiting = 0, 0, None, list[pa.RecordBatch]()
-    writer: pq.ParquetWriter | None = None
-    with ExitStack() as stack:
-        for batch in batches:
-            schema = batch.schema.remove_metadata()
-            writer = writer or stack.enter_context(pq.ParquetWriter(path, schema, compression="zstd"))
-            if time_column and batch.num_rows:
-                newest = max((one for one in (newest, pc.max(batch.column(time_column)).as_py()) if one), default=None)
-            waiting.append(batch)
-            count, size = count + batch.num_rows, size + batch.nbytes
-            if size >= _ROW_GROUP:
-                writer.write_table(pa.Table.from_batches(waiting, writer.schema))
-                waiting, size = [], 0
-        if writer and waiting:
-            writer.write_table(pa.Table.from_batches(waiting, writer.schema))
-    return count, newest
+    path: Path
+    time_column: str | None
+    rows: int = 0
+    newest: datetime | None = None  # time in that column
+    _size: int = 0
+    _waiting: list[pa.RecordBatch] = field(default_factory=list)
+    _writer: pq.ParquetWriter | None = None
+
+    def __enter__(self) -> _File:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is None:
+            self.flush()
+        if self._writer:
+            self._writer.close()
+
+    def add(self, rows: pa.RecordBatch) -> None:
+        """Write rows, at once or with others."""
+        rows = rows.replace_schema_metadata()
+        self._writer = self._writer or pq.ParquetWriter(self.path, rows.schema, compression="zstd")
+        if self.time_column and rows.num_rows:
+            times = (self.newest, pc.max(rows.column(self.time_column)).as_py())
+            self.newest = max((one for one in times if one), default=None)
+        self._waiting.append(rows)
+        self.rows, self._size = self.rows + rows.num_rows, self._size + rows.nbytes
+        if self._size >= _ROW_GROUP:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what waits."""
+        if self._writer and self._waiting:
+            self._writer.write_table(pa.Table.from_batches(self._waiting, self._writer.schema))
+        self._waiting, self._size = [], 0
+
+
+def _day(key: str) -> date:
+    """The first day of a partition, from its key."""
+    return date.fromisoformat(key.removeprefix("_PARTITIONTIME=")[:10])
+
+
+def _months(infos: Iterable[ObjectInfo]) -> Iterator[list[ObjectInfo]]:
+    """Partitions by the month they begin in: one dry run asks for what a month's queries read."""
+    for _, part in groupby(sorted(infos, key=lambda info: _day(info.key)), lambda info: _day(info.key).replace(day=1)):
+        yield list(part)
+
+
+def _spans(infos: Iterable[ObjectInfo]) -> Iterator[list[ObjectInfo]]:
+    """Partitions whose rows one query may answer, in their order."""
+    span, rows = list[ObjectInfo](), 0
+    for info in sorted(infos, key=lambda info: _day(info.key)):
+        count = int(info.etag.partition("-")[0])
+        if span and (rows + count > _SPAN_ROWS or len(span) == _SPAN_DAYS):
+            yield span
+            span, rows = [], 0
+        span.append(info)
+        rows += count
+    if span:
+        yield span
 
 
 def _microseconds(instant: datetime) -> int:

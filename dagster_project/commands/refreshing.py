@@ -19,7 +19,7 @@ from dagster_project.base.later import keep_pandas_for_later
 from dagster_project.base.locking import forget_dead_writer, writer_lock
 from dagster_project.commands.progress import draw
 from dagster_project.landing.land import Landed, Landing
-from dagster_project.landing.planning import Plan, Problem, land_all, make_plan, unreadable_problems
+from dagster_project.landing.planning import Plan, Problem, keep_looks, land_all, make_plan, unreadable_problems
 from dagster_project.settings import Settings
 from dagster_project.warehouse import builds, gates, on_spark, steps
 from dagster_project.warehouse.building import UP_TO_DATE, Listener, no_listener, refresh_steps
@@ -103,6 +103,7 @@ def _refresh(
     election = None if full or months or not plan.is_empty else current_election(home, plan)
     if election is not None:
         forget_dead_writer(home.root)
+        keep_looks(home.landing, plan)
         home.keep_modes()
         home.mend_publication()
         say(UP_TO_DATE)

@@ -37,8 +37,10 @@ from dagster_project.election.winners import Elected
 from dagster_project.landing.deriving.contents import BillMonth, Contents, version_order
 from dagster_project.landing.land import Landing
 from dagster_project.landing.lateness import Late, late_sources
+from dagster_project.landing.listed import Asked
 from dagster_project.landing.partial_months import REASON, REMEDY, in_words, partial_months
 from dagster_project.landing.records import Generation, RefusalRecord, calendar_month
+from dagster_project.landing.sources import is_table
 from dagster_project.settings import Settings, SourceSettings
 from dagster_project.warehouse.home import Home
 from dagster_project.warehouse.upkeep import Holdings, holdings_of
@@ -78,6 +80,7 @@ class SourceStatus:
     quarantined: list[dict[str, Any]]
     unknown_columns: list[str]
     objects: Counts | None = None  # what became of them at the last look
+    asked: Asked | None = None  # the last look at a table
 
 
 @dataclass(frozen=True)
@@ -158,6 +161,7 @@ def _source_status(source: SourceSettings, landing: Landing, election: Election)
         quarantined=_quarantined(members, refused),
         unknown_columns=sorted({name for member in members for name in member.contents.unknown_columns}),
         objects=landing.listed.counts(source.name),
+        asked=landing.listed.asked(source.name) if is_table(source) else None,
     )
 
 

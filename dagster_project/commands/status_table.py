@@ -90,6 +90,10 @@ def _lines_of(source: SourceStatus, earlier: list[str], everything: bool) -> Ite
         yield "", "objects", f"of {name}: {counts}"
     if objects and (empty := nothing_there(source.location, objects)):
         yield "yellow", "empty", f"{name}: {empty[0]}. {empty[1]}"
+    if asked := source.asked:
+        days = f"the days from {asked.first_day} on" if asked.first_day else "all days"
+        whole = "" if asked.complete_at == asked.at else f", and for all days on {asked.complete_at:%Y-%m-%d}"
+        yield "", "asked", f"{name}: on {asked.at:%Y-%m-%d %H:%M} UTC for {days}{whole}"
     if columns := source.unknown_columns:
         more = f" and {len(columns) - SHOWN} more" if len(columns) > SHOWN and not everything else ""
         yield "", "unknown columns", f"in {name}: {', '.join(columns if everything else columns[:SHOWN])}{more}"

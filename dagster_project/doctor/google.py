@@ -12,7 +12,7 @@ from typing import Any
 from connectors.deliveries import Delivery
 from connectors.errors import ConnectorError
 from connectors.gcp.tables import READINGS, TableReading
-from connectors.stores import ObjectStore
+from connectors.stores import LEAST_BILLED, ObjectStore
 from connectors.stores.bigquery import TableStore
 from connectors.stores.bigquery_preview import ROWS, lacking, logged_in_as, neighbours, try_stream
 from connectors.stores.google_errors import grant
@@ -26,7 +26,6 @@ from dagster_project.settings import SourceSettings
 
 # on demand, of the multi-regions US and EU; others and editions differ: https://cloud.google.com/bigquery/pricing
 USD_PER_TIB = Decimal("6.25")
-LEAST_BILLED = 10 << 20  # of each table and query
 STOPPED_AFTER = timedelta(days=2)  # Google writes a billing table several times a day
 _TYPES = {"TABLE": "a table", "VIEW": "a view", "MATERIALIZED_VIEW": "a materialized view"}
 _NO_DATA = (date(2006, 1, 1), date(2006, 1, 2))  # a day before any bill: where days are pruned it reads nothing
@@ -51,7 +50,7 @@ def check_newest(source: SourceSettings, store: ObjectStore, delivery: Delivery)
     assert isinstance(store, TableStore)
     day = partition_day(delivery.partition) or first_day(delivery.partition[:7])
     name = f"the partition of {day}"
-    sql = READINGS[source.kind].rows_sql(table_location(source.location).name, store.describe(), day)
+    sql = READINGS[source.kind].rows_sql(table_location(source.location).name, store.describe(), [day])
     number = store.dry_run(sql)
     if number > source.maximum_bytes_billed:
         return _above_cap(source, f"a read of {name}", number)

@@ -77,7 +77,7 @@ def read_source(home: Home, reading: Reading, landing: Landing) -> Iterator[Chec
     source, base = reading.source, home.settings.base
     try:
         # the days that the next refresh will ask for: all of them until the source was loaded whole
-        span = span_of(source, is_loaded=home.landing.listed.is_loaded(source))
+        span = span_of(source, is_loaded=not home.landing.listed.is_due_whole(source))
         store = open_source(base, source, span, is_free=True)
         if is_table(source):
             from dagster_project.doctor import google  # its clients take a while to load

@@ -19,7 +19,7 @@ from msgspec import convert, structs
 
 from connectors.deliveries import Delivery, Refusal
 from connectors.errors import ConnectorError, TooCostlyError
-from connectors.stores import ObjectInfo
+from connectors.stores import Budget, ObjectInfo, ObjectStore
 from dagster_project.base import clock, durable
 from dagster_project.landing.deriving.contents import WRONG_FOR_GOOD, Contents, ParquetPart, refused_for
 from dagster_project.landing.fetching import Fetched, batches, fetch
@@ -70,7 +70,9 @@ class Landing:
         self.listed = Listed(cache, store.uri)
         self.known = Index(cache / "landed", store, self.shelf)
         self.cache, self._memory_limit, self._limits = cache, settings.memory_limit, settings.delivery_limits
-        self._open = lru_cache(partial(open_source, settings.base))  # a client of S3 costs more than a small delivery
+        self.budget = Budget(settings.maximum_bytes_per_refresh)
+        # a client of S3 costs more than a small delivery
+        self._open = lru_cache(partial(open_source, settings.base, budget=self.budget))
         self._compared: set[str] = set()  # generations whose bytes were compared with their hashes, or hashed as they came
 
     def read(self, source: str, partition: str | None = None) -> SourceLanding:
@@ -195,6 +197,10 @@ class Landing:
         except BaseException as error:
             surprise = surprise_of(error, source.name, delivery, self.store.staging)
             return Landed("unreadable", source.name, delivery.partition, error=surprise)
+
+    def store_of(self, source: SourceSettings) -> ObjectStore:
+        """What deliveries of a source are fetched from."""
+        return self._open(source)
 
     def ask_for_free(self) -> None:
         """Ask no store for what it bills: for a question about sources that must cost nothing."""

@@ -6,15 +6,25 @@ holds only after one load of all days that left nothing behind.
 
 import re
 from dataclasses import dataclass
+from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import msgspec
 
 from connectors.layouts.accounting import Counts
-from dagster_project.base import durable
+from dagster_project.base import clock, durable
 from dagster_project.settings import SourceSettings
 
 _IDENTITY = re.compile(r"[0-9a-f]{64}")
+WHOLE_AGAIN = timedelta(days=7)  # after which a table is asked for all its days, where nothing shows which of them changed
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """When a table was last asked for its partitions."""
+
+    at: datetime
+    first_day: date | None  # of the days that were asked for
+    complete_at: datetime  # when all were last asked for that had changed, of whatever day
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +58,24 @@ class Listed:
     def mark_loaded(self, source: SourceSettings) -> None:
         """Keep that a load of all days left nothing behind."""
         durable.put(self._path(source.name, "whole"), self._load(source))
+
+    def asked(self, source: str) -> Asked | None:
+        """The last look at a table that left nothing behind; None when there was none."""
+        try:
+            return msgspec.json.decode(self._path(source, "asked").read_bytes(), type=Asked)
+        except (FileNotFoundError, msgspec.MsgspecError):
+            return None
+
+    def keep_asked(self, source: str, first: date | None, *, is_complete: bool) -> None:
+        """Keep that a table was asked for the days from `first` on and, if `is_complete`, for all that changed."""
+        now, known = clock.now(), self.asked(source)
+        asked = Asked(now, first, now if is_complete or not known else known.complete_at)
+        durable.put(self._path(source, "asked"), msgspec.json.encode(asked))
+
+    def is_due_whole(self, source: SourceSettings) -> bool:
+        """Whether a table is to be asked for all its days: it was not loaded whole yet, or not asked so for a week."""
+        known = self.asked(source.name)
+        return not self.is_loaded(source) or (known is not None and clock.now() - known.complete_at >= WHOLE_AGAIN)
 
     def _load(self, source: SourceSettings) -> bytes:
         """What the mark is of: other months, another table and another landing were not loaded by it."""

@@ -71,6 +71,7 @@ class Plan:
     counts: dict[str, Counts] = field(default_factory=dict)  # of the objects of each source, where they are news
     landed: dict[str, SourceLanding] = field(default_factory=dict)  # the records it was made by; what lands later is not there
     whole: list[SourceSettings] = field(default_factory=list)  # tables that were asked for all their days
+    asked: dict[str, tuple[Span, bool]] = field(default_factory=dict)  # tables: for which days, and whether for all that changed
     is_recounted: bool = False  # counts that were known changed; lost ones are no reason to write
 
     @property
@@ -92,9 +93,11 @@ def make_plan(
         try:
             connector = connector_for(source.kind)
             layouts = getattr(connector, "LAYOUTS", ())  # only exports that have manifests
-            is_whole = not month and (full or not landing.listed.is_loaded(source))
+            is_whole = not month and (full or landing.listed.is_due_whole(source))
             span = span_of(source, is_loaded=not is_whole, month=month)
-            found, counts = look(source.kind, connector.find_deliveries, layouts, open_source(base, source, span))
+            before = landing.listed.asked(source.name) if is_table(source) and not month else None
+            store = open_source(base, source, span, changed_since=before.at if before else None, budget=landing.budget)
+            found, counts = look(source.kind, connector.find_deliveries, layouts, store)
         except BaseException as error:
             plan.unreadable.append(problem_of(source.name, "", surprise_of(error, source.name, None)))
             continue
@@ -108,8 +111,39 @@ def make_plan(
             plan.is_recounted |= known is not None and not is_queried(source)  # it is asked for other days every day
         if is_table(source) and is_whole:
             plan.whole.append(source)
+        if is_table(source) and not month:
+            plan.asked[source.name] = span, getattr(store, "is_complete", False)
         _add(plan, landing, source, [item for item in found if is_wanted(source, item)], span, month)
+    _keep_within_budget(plan, landing)
     return plan
+
+
+def _keep_within_budget(plan: Plan, landing: Landing) -> None:
+    """Price the rows of tables before any is read, and leave to later refreshes what one may not read.
+
+    Tables with little to read come first, so that the first load of one does not keep the day of another waiting.
+    """
+    wanted: dict[str, list[Delivery]] = {}
+    for source, delivery in plan.new:
+        if is_table(source):
+            wanted.setdefault(source.name, []).append(delivery)
+    sources, left, priced = {source.name: source for source, _ in plan.new}, set[str](), []
+    for name, deliveries in wanted.items():
+        try:
+            priced.append((name, landing.store_of(sources[name]).price([info for one in deliveries for info in one.objects])))
+        except BaseException as error:
+            plan.unreadable.append(problem_of(name, "", surprise_of(error, name, None)))
+            left |= {one.identity for one in deliveries}
+    for name, reads in sorted(priced, key=lambda one: sum(read.bytes for read in one[1])):
+        for read in reads:
+            try:
+                landing.budget.take(read.bytes, f"{name}, {len(read.infos)} partitions from {read.infos[0].key} on")
+            except ConnectorError as error:
+                keys = {info.key for info in read.infos}
+                late = [one for one in wanted[name] if keys & {info.key for info in one.objects}]
+                plan.unreadable.append(problem_of(name, late[0].partition, error))
+                left |= {one.identity for one in late}
+    plan.new = [(source, one) for source, one in plan.new if one.identity not in left]
 
 
 def _other_days(source: SourceSettings, found: list[Delivery | Refusal], landed: SourceLanding) -> ConnectorError | None:
@@ -144,11 +178,19 @@ def land_all(landing: Landing, plan: Plan, on_landed: Callable[[Landed], None] |
         landing.withdraw(record)
     for name, counts in plan.counts.items():
         landing.listed.keep_counts(name, counts)
-    unreadable = {one.source for one in results if one.outcome == "unreadable"}
+    keep_looks(landing, plan, results)
+    return _judged(landing, plan, results)
+
+
+def keep_looks(landing: Landing, plan: Plan, results: Iterable[Landed] = ()) -> None:
+    """Keep for which days tables were asked, of each of which nothing was left behind: the next look asks what changed since."""
+    unreadable = {problem.source for problem in unreadable_problems(plan, results)}
     for source in plan.whole:
         if source.name not in unreadable:
             landing.listed.mark_loaded(source)
-    return _judged(landing, plan, results)
+    for name, (span, is_complete) in plan.asked.items():
+        if name not in unreadable:
+            landing.listed.keep_asked(name, span.first, is_complete=is_complete)
 
 
 def _judged(landing: Landing, plan: Plan, results: list[Landed]) -> list[Landed]:

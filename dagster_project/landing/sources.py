@@ -1,11 +1,11 @@
 """The object store of a configured source, and which days of a table or of a server of metrics a look asks for."""
 
 from dataclasses import dataclass, fields
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 
 from connectors.registry import connector_for
-from connectors.stores import ObjectStore, Question, StoreOptions
+from connectors.stores import Budget, ObjectStore, Question, StoreOptions
 from connectors.stores.opening import open_store
 from dagster_project.base import clock
 from dagster_project.base.months import first_day, month_end
@@ -62,14 +62,22 @@ def span_of(source: SourceSettings, *, is_loaded: bool, month: str | None = None
     if month:
         return Span(first_day(month), month_end(month).date())
     bounds, end, is_bill = [], None, source.facts.fact == "bill"
-    if source.months:
+    if wanted := _first_wanted(source):
+        bounds.append(wanted)
+    if source.months and not is_bill:
         start, dots, last = source.months.partition("..")
-        bounds.append(first_day(start) - timedelta(days=is_bill))  # use is billed late, not early: `SourceSettings.reads_day`
-        if not is_bill and (last or not dots):
+        if last or not dots:
             end = month_end(last or start).date()
     if is_loaded and (is_bill or "look_back_days" in source.model_fields_set):
         bounds.append(clock.now().date() - timedelta(days=source.look_back_days))
     return Span(max(bounds, default=None), end)
+
+
+def _first_wanted(source: SourceSettings) -> date | None:
+    """The first day that can have rows of `months`; use is billed late, not early: `SourceSettings.reads_day`."""
+    if not source.months:
+        return None
+    return first_day(source.months.partition("..")[0]) - timedelta(days=source.facts.fact == "bill")
 
 
 def _days_over(source: SourceSettings) -> Span:
@@ -83,10 +91,19 @@ def _days_over(source: SourceSettings) -> Span:
     return Span(first, max(first, end))
 
 
-def open_source(base: Path, source: SourceSettings, span: Span | None = None, *, is_free: bool = False) -> ObjectStore:
+def open_source(
+    base: Path,
+    source: SourceSettings,
+    span: Span | None = None,
+    *,
+    is_free: bool = False,
+    changed_since: datetime | None = None,
+    budget: Budget | None = None,
+) -> ObjectStore:
     """Nothing is read yet; a relative location is meant from `base`. Without a span a table is asked for its look-back.
 
-    With `is_free` a table is asked only for what is not billed.
+    With `is_free` a table is asked only for what is not billed; else its queries keep within the budget. `changed_since`: the
+    last look at it, since when days before the look-back may have been written.
     """
     span = span or span_of(source, is_loaded=True)
     shared = {field.name for field in fields(StoreOptions)} & SourceSettings.model_fields.keys()  # such as role_arn
@@ -104,6 +121,9 @@ def open_source(base: Path, source: SourceSettings, span: Span | None = None, *,
         questions=questions,
         first_day=span.first,
         end_day=span.end,
+        oldest_day=_first_wanted(source),
+        changed_since=changed_since,
+        budget=budget,
         is_free=is_free,
         **{name: getattr(source, name) for name in shared},
     )

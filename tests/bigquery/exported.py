@@ -19,7 +19,7 @@ from connectors.gcp.tables import READINGS
 from connectors.stores import StoreOptions
 from connectors.stores.bigquery import GRPC, TableStore
 from tests.bigquery.described import cells_of, described
-from tests.bigquery.rest_fake import Failure, RestFake, Rows, text_of
+from tests.bigquery.rest_fake import Failure, RestFake, Rows, is_dry_run, text_of
 from tests.bigquery.storage_fake import StorageFake
 from tests.connectors.gcp import BILLING
 
@@ -52,6 +52,7 @@ class Exported:
     schema: pa.Schema = BILLING
     more: Mapping[str, Any] = field(default_factory=lambda: {"timePartitioning": {"type": "DAY"}, "location": "EU"})
     written: dict[str, dt.datetime] = field(default_factory=dict)  # by the id of a partition
+    denied: Failure | None = None  # where it may not be asked when they were written
     rest: RestFake = field(default_factory=RestFake)
     storage: StorageFake = field(default_factory=lambda: StorageFake([]))
     batch: int = 2  # rows of a message
@@ -63,9 +64,11 @@ class Exported:
     def answer(self, text: str) -> Rows | Failure:
         """What the table answers to a statement of the product."""
         if "INFORMATION_SCHEMA" in text:
-            return Rows(WRITTEN_COLUMNS, [[part, microseconds(at), "1"] for part, at in self.written.items()])
-        (_, first), (_, end) = _DAY.findall(text)
-        days = [day for day in sorted(self.days) if first <= day < end]
+            return self.denied or Rows(WRITTEN_COLUMNS, [[part, microseconds(at), "1"] for part, at in self.written.items()])
+        ends = [day for _, day in _DAY.findall(text)]
+        days = [
+            day for day in sorted(self.days) if any(first <= day < end for first, end in zip(ends[::2], ends[1::2], strict=True))
+        ]
         if "COUNT(*)" in text:
             return Rows(LOOK_COLUMNS, [self._partition(day, "MAX(" in text) for day in days])
         return self.rows_of([row for day in days for row in self.days[day]])
@@ -96,8 +99,8 @@ class Exported:
 
     @property
     def statements(self) -> list[str]:
-        """The texts of the queries that were asked."""
-        return [text_of(body) for body in self.rest.asked]
+        """The texts of the queries that ran."""
+        return [text_of(body) for body in self.rest.asked if not is_dry_run(body)]
 
     @property
     def looks(self) -> list[str]:

@@ -50,6 +50,7 @@ class RestFake:
     tables: Mapping[str, Mapping[str, Any] | Failure] = field(default_factory=dict)
     answers: list[Rows | Failure] = field(default_factory=list)
     answer: Callable[[str], Rows | Failure] | None = None  # to the text of a query, once no other answers are left
+    bytes: Callable[[str], int] | None = None  # that a query would read; without it a dry run is answered as a query is
     asked: list[dict[str, Any]] = field(default_factory=list)  # bodies of queries
     results: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # by job
     pages: Callable[[str], Sequence[Any]] = lambda _: ()  # what tabledata.list answers of a table, or of bill$20260703
@@ -97,7 +98,9 @@ class RestFake:
     def query(self, project: str, body: dict[str, Any]) -> Mapping[str, Any] | Failure:
         """A query that is answered at once, or a job; a dry run is a job that only shows how much it would read."""
         self.asked.append(body)
-        if self.answer and not self.answers:
+        if self.bytes and is_dry_run(body):
+            self.answers.insert(0, Rows([], processed=self.bytes(text_of(body))))
+        elif self.answer and not self.answers:
             self.answers.append(self.answer(text_of(body)))
         answer = self.answers.pop(0)
         if isinstance(answer, Failure):
@@ -151,6 +154,11 @@ def text_of(body: Mapping[str, Any]) -> str:
     """The SQL text of a query or a job."""
     query = body["configuration"]["query"] if "configuration" in body else body
     return str(query["query"])
+
+
+def is_dry_run(body: Mapping[str, Any]) -> bool:
+    """Whether a job only asks how much it would read."""
+    return bool(body.get("configuration", {}).get("dryRun"))
 
 
 def _handler_of(fake: RestFake) -> type[BaseHTTPRequestHandler]:

@@ -16,7 +16,8 @@ pytest.importorskip("google.cloud.bigquery", reason="google-cloud-bigquery is no
 from connectors.errors import ExportChangedError
 from connectors.stores import ObjectInfo, bigquery
 from connectors.stores.opening import open_store
-from tests.bigquery.exported import Exported, store_of
+from tests.bigquery.described import described
+from tests.bigquery.exported import TABLE, Exported, store_of
 from tests.connectors.gcp import BILLING, BILLING_2019, START, line
 
 DAY = dt.timedelta(days=1)
@@ -109,3 +110,62 @@ def test_rows_that_are_not_those_listed_are_not_taken(
 def test_a_table_is_opened_by_its_location(url: str) -> None:
     store = open_store("bq://acme-billing.exports.bill", base=Path())
     assert store.uri_of("_PARTITIONTIME=2026-04-01/rows.parquet").startswith("bq://acme-billing.exports.bill/_PART")
+
+
+def test_of_what_no_time_divides_one_query_reads_many_days_and_they_are_cut_here(
+    bill: Exported, url: str, tmp_path: Path
+) -> None:
+    """A query for one day of a view is billed for all of them: day by day a view of 50 GB would be read 700 times."""
+    bill.rest.tables = {TABLE: described(bill.schema, location="EU")}
+    bill.rest.bytes = lambda _: 50_000_000_000
+    days = {f"2026-04-{day:02}": dt.datetime(2026, 4, day, tzinfo=dt.UTC) for day in (1, 2, 4)}
+    bill.days = {
+        day: [line(cost=float(hour), usage_start_time=at + dt.timedelta(hours=hour), export_time=at) for hour in (0, 23)]
+        for day, at in days.items()
+    }
+    store = store_of(url)
+    infos = list(store.list_objects())
+    [read] = store.price(infos)
+    assert (read.bytes, read.infos) == (50_000_000_000, tuple(infos))
+    for info in infos:
+        (tmp_path / info.key[15:25]).mkdir()
+        store.fetch(info, tmp_path / info.key[15:25] / "rows.parquet")
+    assert len(bill.statements) == 2, "a look and a read"
+    found = {day: pq.read_table(tmp_path / day / "rows.parquet") for day in days}
+    assert {day: table.column("usage_start_time").to_pylist() for day, table in found.items()} == {
+        day: [at, at + dt.timedelta(hours=23)] for day, at in days.items()
+    }
+    assert all(table.schema.equals(BILLING) for table in found.values())
+
+
+def test_a_day_of_a_span_that_is_not_as_listed_is_not_taken_and_the_others_are(bill: Exported, url: str, tmp_path: Path) -> None:
+    bill.rest.tables = {TABLE: described(bill.schema, location="EU")}
+    bill.days = {f"2026-04-{day:02}": [line(usage_start_time=START + (day - 1) * DAY, export_time=START)] for day in (1, 2, 3)}
+    store = store_of(url)
+    infos = list(store.list_objects())
+    store.price(infos)
+    bill.days["2026-04-02"] *= 2
+    bill.days["2026-04-03"] = []
+    paths = [tmp_path / str(number) / "rows.parquet" for number in range(3)]
+    for path in paths:
+        path.parent.mkdir()
+    store.fetch(infos[0], paths[0])
+    for info, path in zip(infos[1:], paths[1:], strict=True):
+        with pytest.raises(ExportChangedError):
+            store.fetch(info, path)
+    assert [path.exists() for path in paths] == [True, False, False]
+
+
+def test_what_is_read_together_is_priced_by_month_or_by_what_one_answer_holds(
+    bill: Exported, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bill.days = dict.fromkeys(("2026-03-30", "2026-03-31", "2026-04-02", "2026-04-03", "2026-04-05"), ROWS[:2])
+    bill.rest.bytes = lambda text: 20_000_000 * text.count(">=")
+    store = store_of(url)
+    reads = store.price(list(store.list_objects()))
+    assert [(len(read.infos), read.bytes) for read in reads] == [(2, 20_971_520), (3, 40_000_000)], "10 MiB a query at least"
+    bill.rest.tables = {TABLE: described(bill.schema, location="EU")}
+    monkeypatch.setattr(bigquery, "_SPAN_ROWS", 6)
+    monkeypatch.setattr(bigquery, "_SPAN_DAYS", 2)
+    store = store_of(url)
+    assert [len(read.infos) for read in store.price(list(store.list_objects()))] == [2, 2, 1]

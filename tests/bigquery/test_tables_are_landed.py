@@ -38,6 +38,7 @@ def bill() -> Exported:
 @pytest.fixture
 def organisation(bill: Exported, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Organisation]:
     monkeypatch.setenv("TRAINLEDGER_NOW", "2026-05-01T00:00:00Z")
+    bill.rest.bytes = lambda _: 0
     with bill.serving(monkeypatch) as url:
         yield Organisation(tmp_path, {**LOCATION, "endpoint_url": url})
 
@@ -46,14 +47,15 @@ def landed(organisation: Organisation) -> list[Generation]:
     return sorted(organisation.line.landing.read("google").generations, key=lambda one: one.partition)
 
 
-def test_partitions_are_landed_once_and_a_look_without_news_asks_one_query_and_reads_no_row(
+def test_partitions_are_landed_once_and_a_look_without_news_asks_which_were_written_and_reads_no_row(
     organisation: Organisation, bill: Exported
 ) -> None:
     assert organisation.outcomes() == {"landed": 3}
     assert bill.reads == ["2025-11-03", "2026-04-01", "2026-04-02"]
     bill.rest.asked.clear()
     assert organisation.refresh() == []
-    assert len(bill.rest.asked) == len(bill.looks) == 1
+    assert len(bill.looks) == 1 and bill.reads == []
+    assert "INFORMATION_SCHEMA.PARTITIONS" in bill.statements[0] and len(bill.statements) == 2
     assert organisation.raw("select count(*) from raw.gcp_billing where part = 'line'") == [(9,)]
 
 
@@ -151,7 +153,7 @@ def test_a_table_that_refuses_later_keeps_its_last_generations_elected(
 ) -> None:
     organisation.refresh()
     before = organisation.line.units(organisation.line.elect())
-    bill.rest.answers.append(refused)
+    bill.rest.answers += [refused, refused]  # when its partitions were written, and the look
     plan = organisation.line.plan()
     assert len(plan.unreadable) == 1 and plan.is_empty
     assert organisation.line.units(organisation.line.elect()) == before
@@ -172,3 +174,51 @@ def test_a_source_that_is_read_by_other_days_than_before_is_refused_and_under_an
     plan = make_plan([source.model_copy(update={"name": "google-by-use"})], settings.base, landing)
     assert not plan.unreadable and len(plan.new) == 3
     assert {info.key.rpartition("/")[2] for _, one in plan.new for info in one.objects} == {"by-usage_start_time.parquet"}
+
+
+def test_a_correction_to_a_day_before_the_look_back_comes_in_with_the_next_look(
+    organisation: Organisation, bill: Exported
+) -> None:
+    """Google corrects what was used half a year ago; the day is read again because its partition was written since."""
+    organisation.refresh()
+    assert organisation.refresh() == []
+    bill.days["2025-11-03"] = day_of("2025-11-03", 4, exported="2026-04-30")
+    bill.written = {"20251103": instant("2026-04-30T12:00"), "20260401": instant("2026-04-02"), "__NULL__": instant("2026-04-30")}
+    bill.rest.asked.clear()
+    assert organisation.outcomes() == {"landed": 1}
+    assert bill.reads == ["2025-11-03"]
+    assert "(`_PARTITIONTIME` >= TIMESTAMP '2026-01-26" in bill.looks[0]
+    assert "OR `_PARTITIONTIME` >= TIMESTAMP '2025-11-03 00:00:00+00'" in bill.looks[0]
+
+
+@pytest.mark.parametrize("divided", [{"timePartitioning": {"type": "DAY"}}, {}], ids=["denied", "undivided"])
+def test_where_nothing_shows_which_day_was_written_all_are_asked_for_each_week(
+    organisation: Organisation, bill: Exported, monkeypatch: pytest.MonkeyPatch, divided: dict[str, Any]
+) -> None:
+    bill.denied = Failure(403, "accessDenied")
+    bill.rest.tables = {TABLE: described(bill.schema, location="EU", **divided)}
+    organisation.refresh()
+    for day in ("02", "07", "08", "09"):
+        monkeypatch.setenv("TRAINLEDGER_NOW", f"2026-05-{day}T00:00:00Z")
+        organisation.refresh()
+    assert ["'2006-01-01" in look for look in bill.looks] == [True, False, False, True, False]
+    asked = organisation.line.landing.listed.asked("google")
+    assert asked and (asked.at, asked.complete_at) == (instant("2026-05-09"), instant("2026-05-08"))
+
+
+def test_what_a_refresh_may_read_of_bigquery_is_set_aside_before_it_is_read_and_the_next_one_goes_on(
+    tmp_path: Path, bill: Exported, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRAINLEDGER_NOW", "2026-05-01T00:00:00Z")
+    bill.rest.bytes = lambda text: 40_000_000 if "COUNT(*)" in text else 50_000_000
+    with bill.serving(monkeypatch) as url:
+        organisation = Organisation(tmp_path, {**LOCATION, "endpoint_url": url}, maximum_bytes_per_refresh=100_000_000)
+        plan = organisation.line.plan()
+        [problem] = plan.unreadable
+        assert (problem.source, problem.partition, problem.reason) == ("google", "2026-04-01", "above_refresh_budget")
+        assert "would read 50000000 bytes, and of the 100000000 that one refresh may read 10000000 are left" in problem.message
+        assert [one.partition for _, one in plan.new] == ["2025-11-03"]
+        assert bill.reads == [], "the rows are priced before any is read"
+        assert organisation.outcomes() == {"landed": 1}
+        assert organisation.outcomes() == {"landed": 2}
+        assert organisation.line.plan().unreadable == []
