@@ -7,7 +7,7 @@ modules of this folder; `connectors.stores.opening` chooses between them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
@@ -147,6 +147,24 @@ class ObjectStore(Protocol):
 
     def uri_of(self, key: str) -> str:
         """Return the full name of an object for messages."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Objects that are read by one query, or by a query each, and the bytes that they are billed for."""
+
+    infos: tuple[ObjectInfo, ...]
+    bytes: int
+
+
+class PricedStore(ObjectStore, Protocol):
+    """A location whose reads are billed by the byte: a table."""
+
+    is_complete: bool  # whether the last listing found all that had changed, whatever days it asked for
+
+    def price(self, infos: Sequence[ObjectInfo]) -> Sequence[Read]:
+        """Return how listed objects will be read, and for how many bytes; nothing is read or billed."""
         ...
 
 

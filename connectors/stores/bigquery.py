@@ -26,7 +26,7 @@ from google.cloud import bigquery
 from google.cloud.bigquery.retry import DEFAULT_JOB_RETRY, DEFAULT_RETRY
 
 from connectors.errors import ConnectorError, ExportChangedError, ExportSchemaError, SourceUnreadableError
-from connectors.stores import LEAST_BILLED, READ_LIMIT, ObjectInfo, StoreOptions, TableReading
+from connectors.stores import LEAST_BILLED, READ_LIMIT, ObjectInfo, Read, StoreOptions, TableReading
 from connectors.stores.google_access import CALL, client_of, credentials_of, named_errors
 from connectors.stores.google_locations import bad_location, rows_file, table_location
 from connectors.stores.transfer import Remote, broken, changed, hash_of, retried
@@ -43,14 +43,6 @@ _SPAN_ROWS, _SPAN_DAYS = 20_000_000, 200
 _CLOCKS = timedelta(days=1)  # how far our clock and Google's may be apart, with room
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _READABLE = {"TABLE", "VIEW", "MATERIALIZED_VIEW"}
-
-
-@dataclass(frozen=True, slots=True)
-class Read:
-    """Partitions whose rows are read by one query, or by a query each, and the bytes that they are billed for."""
-
-    infos: tuple[ObjectInfo, ...]
-    bytes: int
 
 
 class TableStore(Remote):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
+from typing import cast
 
 from msgspec import structs
 
@@ -14,6 +15,7 @@ from connectors.deliveries import Delivery, Refusal
 from connectors.errors import ConnectorError
 from connectors.layouts.accounting import Counts, look
 from connectors.registry import connector_for
+from connectors.stores import PricedStore
 from connectors.stores.google_locations import other_days
 from dagster_project.landing.deriving.contents import JUDGED, row_refusal
 from dagster_project.landing.fetching import batches
@@ -112,7 +114,7 @@ def make_plan(
         if is_table(source) and is_whole:
             plan.whole.append(source)
         if is_table(source) and not month:
-            plan.asked[source.name] = span, getattr(store, "is_complete", False)
+            plan.asked[source.name] = span, cast(PricedStore, store).is_complete
         _add(plan, landing, source, [item for item in found if is_wanted(source, item)], span, month)
     _keep_within_budget(plan, landing)
     return plan
@@ -130,7 +132,8 @@ def _keep_within_budget(plan: Plan, landing: Landing) -> None:
     sources, left, priced = {source.name: source for source, _ in plan.new}, set[str](), []
     for name, deliveries in wanted.items():
         try:
-            priced.append((name, landing.store_of(sources[name]).price([info for one in deliveries for info in one.objects])))
+            store = cast(PricedStore, landing.store_of(sources[name]))
+            priced.append((name, store.price([info for one in deliveries for info in one.objects])))
         except BaseException as error:
             plan.unreadable.append(problem_of(name, "", surprise_of(error, name, None)))
             left |= {one.identity for one in deliveries}
