@@ -24,7 +24,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.proved_by("spark")]
 # A hundred rows: compiling plans to Java, planning again while they run and optimising the JVM's code cost more than they save.
 FOR_FEW_ROWS = {
     "spark.master": "local[2]",
-    "spark.driver.memory": "3g",  # with the plans of all unit tests in one session 2 GB did not hold a broadcast
+    # the plans of all unit tests stay in one session: 3 GB did not hold them
+    "spark.driver.memory": "6g" if "UNIT_TESTS_ON_SPARK" in os.environ else "3g",
     "spark.driver.host": "localhost",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.enabled": "false",

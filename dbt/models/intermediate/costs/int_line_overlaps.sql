@@ -111,7 +111,11 @@ charge_times as (
 -- one denominator for all instants of a line. Where that has no room, as where a machine is handed on all month among runs of
 -- 7, 11, 13 ... chips, it is the greatest that has, and weights are cut to whole numbers
 denominators as (
-    select line_id, {{ common_multiple('chip_denominator', most) }} as common_denominator
+    select
+        line_id,
+        {{ common_multiple('chip_denominator', most) }} as common_denominator,
+        -- above a million chips in millionths the product of time, chips and denominator would have 39 digits
+        greatest({{ int_div('max(run_chips)', 'cast(1000000000000 as decimal(38, 0))') }}, cast(1 as decimal(38, 0))) as too_many
     from shared_slices
     group by all
 ),
@@ -119,7 +123,10 @@ denominators as (
 line_denominators as (
     select
         charge_times.*,
-        least(denominators.common_denominator, {{ int_div(most, 'charge_times.most_us') }}) as line_denominator
+        least(
+            denominators.common_denominator,
+            {{ int_div(most, 'cast(charge_times.most_us * denominators.too_many as decimal(38, 0))') }}
+        ) as line_denominator
     from denominators
     inner join charge_times using (line_id)
 ),
