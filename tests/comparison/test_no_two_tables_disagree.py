@@ -16,6 +16,7 @@ import pytest
 
 from reports import comparison
 from reports.sections.words import declared
+from tests.nightly import drawn
 from tests.reports.kit import record_of, rendered
 from tests.reports.published_fixture import PAIRED, write_published
 
@@ -105,7 +106,7 @@ def printed_disagreements(record: dict[str, Any]) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("quarter", ["2026Q2", "2026Q3"])
+@pytest.mark.parametrize("quarter", drawn(1, ["2026Q2", "2026Q3"]))
 def test_no_two_tables_of_a_report_disagree_about_a_workload(tmp_path: Path, quarter: str) -> None:
     path = write_published(tmp_path / "p.duckdb", PAIRED)
     with duckdb.connect(str(path), read_only=True) as connection:
@@ -150,6 +151,7 @@ def test_a_stratum_has_a_verdict_where_the_row_of_all_has_none() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.in_turn
 def test_no_two_tables_of_the_demo_disagree_about_a_workload(demo_home: Path, tmp_path: Path) -> None:
     path = demo_home / "trainledger-home" / "published" / "trainledger.duckdb"
     with duckdb.connect(str(path), read_only=True) as connection:

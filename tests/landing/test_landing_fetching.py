@@ -44,7 +44,7 @@ def test_one_client_of_a_source_fetches_all_its_deliveries(tmp_path: Path, monke
     monkeypatch.setenv("TRAINLEDGER_NOW", "2026-06-10T00:00:00Z")
     opened: list[Any] = []
     original = land.open_source
-    monkeypatch.setattr(land, "open_source", lambda base, source: opened.append(source) or original(base, source))
+    monkeypatch.setattr(land, "open_source", lambda base, source, **more: opened.append(source) or original(base, source, **more))
     organisation = Organisation(tmp_path)
     for month in ("2026-04", "2026-05"):
         organisation.deliver([bill_line(day=f"{month}-01")], at="2026-06-02", month=month)
