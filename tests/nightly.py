@@ -118,6 +118,7 @@ PARTS = {
             "tests/line/test_large_amounts.py",
             "tests/line/test_months_stand_apart.py",
             "tests/line/test_nothing_is_skipped.py",
+            "tests/line/test_publish_to.py",
             "tests/line/test_real_neuron_documents.py",
             "tests/line/test_refresh_again.py",
             "tests/line/test_time_size_and_place.py",

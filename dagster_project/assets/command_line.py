@@ -44,6 +44,7 @@ class RefreshRun:
         self._run: WrittenRun | None = None
         self._missing: Missing | None = None
         self._absent: dict[str, str] = {}  # report tables that the publication goes without, and why
+        self._shared: steps.BroughtToBucket | None = None
         with _excused(self._give_up):
             instance = opened.enter_context(opened_instance(home.root))
             end_dead_runs(instance, home.root)
@@ -64,6 +65,8 @@ class RefreshRun:
                 if isinstance(step, steps.Looked):
                     register_source_months(run.instance, self._home.sources, self._home.landing)
                     events, self._missing = news_of(run.instance, events), step.missing
+                if isinstance(step, steps.BroughtToBucket):
+                    self._shared = step
                 if isinstance(step, steps.Published):
                     register_ledger(run.instance, step.record["units"])
                     self._absent = step.record["absent"]
@@ -82,6 +85,8 @@ class RefreshRun:
                 now, is_interrupted = time.time(), error is not None and not isinstance(error, Exception)
                 if error or self._absent:
                     run.fail(now, failure_of(error or gates.without_reports(self._absent)))
+                elif self._shared and self._shared.problem:
+                    run.fail(now, dg.Failure(str(self._shared), allow_retries=False))
                 if self._missing and not is_interrupted:
                     run.begin(names.SOURCES, now)
                     run.add(results.sources_check(self._missing), now)

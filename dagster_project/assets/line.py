@@ -75,8 +75,13 @@ def followed(
     context: dg.AssetExecutionContext, going: Iterator[steps.Step], home: Home, manifest: dict[str, Any]
 ) -> Iterator[results.Event]:
     """The events of a refresh while it goes on, or one line. It fails at its end where a report table is absent."""
-    record, step = None, None
+    record, last, unshared = None, None, None
     for step in going:
+        if isinstance(step, steps.BroughtToBucket):
+            (context.log.warning if step.problem else context.log.info)(str(step))
+            unshared = step if step.problem else None
+            continue
+        last = step
         if isinstance(step, steps.Elected):
             record = home.site.publication()
         if isinstance(step, steps.Started):
@@ -86,10 +91,12 @@ def followed(
             learn_columns(home.site, manifest)
             register_ledger(context.instance, step.record["units"])
         yield from results.events_of(step, home, manifest)
-    if isinstance(step, steps.Elected):
+    if isinstance(last, steps.Elected):
         context.log.info(building.UP_TO_DATE)
     if record and record["absent"]:
         raise gates.without_reports(record["absent"])
+    if unshared:
+        raise dg.Failure(str(unshared), allow_retries=False)
 
 
 def _publish(site: Site) -> Iterator[steps.Step]:

@@ -22,7 +22,7 @@ from dagster_project.landing.land import Landed, Landing
 from dagster_project.landing.planning import Plan, Problem, keep_looks, land_all, make_plan, unreadable_problems
 from dagster_project.settings import Settings
 from dagster_project.warehouse import builds, gates, on_spark, steps
-from dagster_project.warehouse.building import UP_TO_DATE, Listener, no_listener, refresh_steps
+from dagster_project.warehouse.building import UP_TO_DATE, Listener, is_shared, no_listener, refresh_steps
 from dagster_project.warehouse.home import Home
 from dagster_project.warehouse.news import current_election
 from dagster_project.warehouse.site import Site
@@ -39,14 +39,17 @@ class Refreshed:
     problems: list[Problem] = field(default_factory=list)  # each once, without sources that are expected to be missing
     expected: list[str] = field(default_factory=list)  # a line for each of those
     absent: dict[str, str] = field(default_factory=dict)  # report tables that the publication goes without, and why
+    shared: steps.BroughtToBucket | None = None  # with `publish_to`, where something was to be brought
 
     @property
     def exit_code(self) -> int:
-        """1 when a report table is not published, 3 when a source is unreadable or its newest delivery is quarantined.
+        """1 when a report table is not published, 3 when a source is unreadable, its newest delivery is quarantined, or the
+        publication did not come to the bucket of `publish_to`.
 
         All else is published.
         """
-        return 1 if self.absent else 3 if self.problems else 0
+        is_kept_back = self.shared is not None and self.shared.problem is not None
+        return 1 if self.absent else 3 if self.problems or is_kept_back else 0
 
 
 def json_text(done: Refreshed, home: Path) -> str:
@@ -61,6 +64,7 @@ def json_text(done: Refreshed, home: Path) -> str:
         "problems": [str(problem) for problem in done.problems],
         "expected_missing": done.expected,
         "not_published": done.absent,
+        "publish_to": done.shared._asdict() if done.shared else None,
     }
     return json.dumps(document, indent=2, ensure_ascii=False)
 
@@ -100,7 +104,7 @@ def _refresh(
     # without the lock: a look changes nothing, not even a lock file
     plan = make_plan(sources, settings.base, home.landing, full=full)
     done = Refreshed()
-    election = None if full or months or not plan.is_empty else current_election(home, plan)
+    election = None if full or months or not plan.is_empty or not is_shared(home) else current_election(home, plan)
     if election is not None:
         forget_dead_writer(home.root)
         keep_looks(home.landing, plan)
@@ -132,6 +136,8 @@ def _refresh(
                         run.show(looked)
                     elif isinstance(step, steps.Started):
                         done.build = step.build
+                    elif isinstance(step, steps.BroughtToBucket):
+                        done.shared = step
                     run.show(step)
                     draw(listener, step)
             if not only:
@@ -139,6 +145,8 @@ def _refresh(
         _say_publication(done, home.site, say)
     done.absent = dict((home.site.publication() or {}).get("absent", {}))
     done.problems, done.expected = looked.missing
+    if done.shared:
+        say(str(done.shared))
     for line in gates.absent_lines(done.absent):
         say(line)
     for problem in done.problems:

@@ -252,6 +252,7 @@ class Settings(Strict):
         _Name, Annotated[list[_Name], Field(min_length=1)]
     ] = {}  # what a meter of several machines, such as a rack's, feeds
     engine: Literal["duckdb", "spark"] = "duckdb"  # what runs the models (docs/scale.md); figures are the same
+    publish_to: Annotated[str, Field(pattern=r"^(s3|gs)://[^/\s]+(/[^\s]*)?$")] | None = None  # its Parquet, for BI tools
     publish_mode: Annotated[int, BeforeValidator(readers_mode)] = 0o640  # of what readers read: the operating user's group may
     memory_limit: Annotated[str, Field(pattern=_MEMORY)] = MEMORY_LIMIT  # of an engine; more goes to the disk
     delivery_limits: DeliveryLimits = DeliveryLimits()

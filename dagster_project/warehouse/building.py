@@ -7,14 +7,16 @@ the home holds the writer lock.
 
 from __future__ import annotations
 
+import json
 import shutil
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
+from connectors.errors import ConnectorError
 from dagster_project.base import clock, durable
-from dagster_project.base.failures import GateError
+from dagster_project.base.failures import GateError, SourceError
 from dagster_project.election.election import elect
 from dagster_project.election.months import is_read_by
 from dagster_project.election.units import fingerprints
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from dagster_project.warehouse.home import Home
     from dagster_project.warehouse.statements import Statement
 
+SHARED = "shared.json"  # in the cache: which publication was brought to which bucket
 UP_TO_DATE = "Nothing is new and nothing changed: the publication is up to date."
 Listener = Callable[..., None]  # (step, done, total, detail): how far a long step is
 
@@ -56,6 +59,33 @@ def refresh_steps(home: Home, *, full: bool = False, months: Collection[str] = (
     if full or months or not builds.is_current(home.site, units):
         build = builds.start(home.site, units, full=full, also=months, engine=home.settings.engine)
         yield from build_steps(home, build, election)
+    yield from share_steps(home)
+
+
+def is_shared(home: Home) -> bool:
+    """Whether the publication is where `publish_to` wants it, as far as this home knows; the bucket is not asked."""
+    settings, record = home.settings, home.site.publication()
+    if settings.publish_to is None or record is None:
+        return True
+    marker = settings.cache / SHARED
+    return marker.exists() and json.loads(marker.read_bytes()) == [settings.publish_to, record["build_id"]]
+
+
+def share_steps(home: Home) -> Iterator[steps.Step]:
+    """Bring the publication to the bucket of `publish_to`. Where that fails, the next refresh tries again."""
+    location, record = home.settings.publish_to, home.site.publication()
+    if location is None or record is None or is_shared(home):
+        return
+    from connectors.stores.opening import open_bucket
+    from dagster_project.publishing.sharing import share
+
+    try:
+        shared = share(home.site.published, record, open_bucket(location))
+    except (ConnectorError, SourceError) as error:
+        yield steps.BroughtToBucket(location, 0, str(error))
+        return
+    durable.put(home.settings.cache / SHARED, json.dumps([location, record["build_id"]]).encode())
+    yield steps.BroughtToBucket(location, shared.files, None)
 
 
 def build_steps(home: Home, build: Build, election: Election) -> Iterator[steps.Step]:

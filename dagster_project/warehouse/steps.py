@@ -91,4 +91,17 @@ class Published(NamedTuple):
     seconds: float
 
 
-Step = Looked | Elected | Started | RawCreated | NodeEnded | Allowed | Published
+class BroughtToBucket(NamedTuple):
+    """The Parquet of the publication is in the bucket of `publish_to`, or why it is not; readers at home have it either way."""
+
+    location: str
+    files: int  # that were new there
+    problem: str | None
+
+    def __str__(self) -> str:
+        if self.problem:
+            return f"Not brought to {self.location}, where the publication before stays: {self.problem}"
+        return f"Brought to {self.location}: {self.files} new files."
+
+
+Step = Looked | Elected | Started | RawCreated | NodeEnded | Allowed | Published | BroughtToBucket
