@@ -1,4 +1,4 @@
-"""`publish_to`: the Parquet of a publication in a bucket, swapped by one manifest; whatever dies, readers have one publication whole."""
+"""`publish_to`: a publication in a bucket, swapped by one manifest; whatever dies, readers have one publication whole."""
 
 from __future__ import annotations
 
