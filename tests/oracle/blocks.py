@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from .exports import moment
 from .lines import Line
+from .months import month_after
 from .numerals import MONEY, units_of_text
 from .records import microseconds
 from .splitting import RESIDUAL, split
@@ -64,16 +65,25 @@ class Block:
         seen = [-(-sum(row.usage_us for row in rows) // max(row.end - row.start for row in rows)) for rows in at_once.values()]
         billed_until = max((hour.end for hour in self.hours), default=None)
         for span in spans:
-            _amortise(span, max(seen, default=1), billed_until)
+            _amortise(span, max([*seen, *self.stated], default=1), billed_until)
+
+    @property
+    def stated(self) -> list[int]:
+        """Instances as fees state them: an extension is of those of its block."""
+        return [units_of_text(fee.term[2], MONEY) // 10**MONEY for fee in self.fees if fee.term[2]]
+
+    def is_unknown(self, landed_until: int) -> bool:
+        """Whether nothing shows what of it is used up: no number, no hour, and it may have begun."""
+        starts = [term[0] for fee in self.fees if (term := _term(fee))]
+        is_begun = not starts or min(starts) < landed_until
+        return sum(fee.billed for fee in self.fees) > 0 and not self.stated and not self.hours and is_begun
 
 
 def _unbilled(span: Span, seen: int, billed_until: int | None) -> int:
     """Microseconds of instance time that were bought and not billed yet; none once the span's end is on a bill."""
     if not span.term or (billed_until is not None and billed_until >= span.term[1]):
         return 0
-    stated = max((units_of_text(fee.term[2] or "1", MONEY) // 10**MONEY for fee in span.fees), default=1)
-    length = span.term[1] - span.term[0]
-    return max(length * max(stated, seen) - sum(hour.usage_us for hour in span.hours), 0)
+    return max((span.term[1] - span.term[0]) * max(seen, 1) - sum(hour.usage_us for hour in span.hours), 0)
 
 
 def _amortise(span: Span, seen: int, billed_until: int | None) -> None:
@@ -83,6 +93,14 @@ def _amortise(span: Span, seen: int, billed_until: int | None) -> None:
     for place, hour in enumerate(ordered):
         hour.effective = hour.unblended + shares[f"{place:012d}"]
         hour.weight = hour.effective
+
+
+def unknown_blocks(blocks: dict[tuple[str, str], Block], lines: Iterable[Line]) -> set[tuple[str, str]]:
+    """Ids and currencies of blocks whose balance is unknown."""
+    landed: dict[str, int] = defaultdict(int)
+    for line in lines:
+        landed[line.payer_account_id] = max(landed[line.payer_account_id], month_after(line.usage_month))
+    return {name for name, block in blocks.items() if block.is_unknown(max(landed[fee.payer_account_id] for fee in block.fees))}
 
 
 def prepare_blocks(lines: Iterable[Line]) -> dict[tuple[str, str], Block]:

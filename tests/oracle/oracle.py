@@ -13,7 +13,7 @@ import yaml
 from . import costs as cost_tables
 from . import emissions as emission_tables
 from . import google_ladder, google_lines
-from .blocks import prepare_blocks
+from .blocks import prepare_blocks, unknown_blocks
 from .calibration import calibrated_watts
 from .carbon import aws_rows, gather
 from .cross_checks import cross_check_rows
@@ -158,7 +158,7 @@ class Oracle:
         decide_open_ends(self.runs, samples, times)
         self.runs.sizes = sizes_of(self.google_lines, self.runs)
         leave_inner_runs_their_chips(self.runs)
-        prepare_blocks(self.lines)
+        self.unknown_blocks = unknown_blocks(prepare_blocks(self.lines), self.lines)
         self.flows = aws_flows(self.lines) | amortise(self.google_lines, self.tag_keys)
         price(lines, read_prices(self._locations("user_inputs"), as_published))
         doubt_zeros(lines, read_grants(self._locations("user_inputs"), as_published))
@@ -221,7 +221,7 @@ class Oracle:
             "fct_run_cell_costs": cost_tables.run_cell_rows(costs),
             "fct_residual_costs": cost_tables.residual_rows(costs),
             "fct_training_run_costs": run_costs,
-            "fct_prepaid": prepaid_rows(self.flows),
+            "fct_prepaid": prepaid_rows(self.flows, self.unknown_blocks),
             "fct_run_cell_emissions": emission_tables.run_cell_rows(emissions, self.carbon),
             "fct_residual_emissions": emission_tables.residual_rows(emissions, self.carbon),
             "fct_training_run_emissions": book,

@@ -3,6 +3,8 @@
 select
     usage_month,
     line_id,
+    source_name,
+    payer_account_id,
     case when is_block_fee then commitment_id else block_arn end as block_arn,
     billing_currency,
     is_block_fee,

@@ -6,6 +6,7 @@ with fees as (
         reservation_started_at as started_at,
         reservation_ended_at as ended_at,
         max(reservation_count) as stated_count,
+        min(payer_account_id) as payer_account_id,
         cast(sum(billed_cost) as decimal(38, 12)) as fee_cost
     from {{ ref('int_aws_block_lines') }}
     where is_block_fee
@@ -37,10 +38,12 @@ spans as (
         fees.billing_currency,
         coalesce(terms.span_number, 1) as span_number,
         cast(sum(fees.fee_cost) as decimal(38, 12)) as fee_cost,
-        max(fees.stated_count) as stated_count
+        -- an extension is of the instances of its block
+        max(max(fees.stated_count)) over (partition by fees.block_arn, fees.billing_currency) as stated_count,
+        min(fees.payer_account_id) as payer_account_id
     from fees
     left join terms using (block_arn, billing_currency, started_at, ended_at)
-    group by all
+    group by fees.block_arn, fees.billing_currency, coalesce(terms.span_number, 1)
 ),
 
 dated_spans as (
@@ -92,6 +95,12 @@ billed as (
             and (spans.hours_from is null or instants.charge_period_start >= spans.hours_from)
             and (spans.hours_to is null or instants.charge_period_start < spans.hours_to)
     group by all
+),
+
+landed as (
+    select payer_account_id, max(usage_month) + interval 1 month as landed_until from {{ source('raw', 'months') }}
+    where provider_name = 'AWS' and is_bill_landed
+    group by all
 )
 
 select
@@ -113,7 +122,13 @@ select
             - coalesce(billed.billed_us, 0),
             0
         )
-    end as decimal(38, 0)) as open_us
+    end as decimal(38, 0)) as open_us,
+    -- without a number of instances and without any hour nothing shows what of a begun block is used up
+    spans.fee_cost > 0
+    and spans.stated_count is null
+    and blocks.block_arn is null
+    and coalesce(spans.started_at < landed.landed_until, true) as is_open_unknown
 from dated_spans as spans
 left join billed using (block_arn, billing_currency, span_number)
 left join blocks using (block_arn, billing_currency)
+left join landed using (payer_account_id)
