@@ -158,7 +158,7 @@ class Oracle:
         decide_open_ends(self.runs, samples, times)
         self.runs.sizes = sizes_of(self.google_lines, self.runs)
         leave_inner_runs_their_chips(self.runs)
-        self.unknown_blocks = unknown_blocks(prepare_blocks(self.lines), self.lines)
+        self.unknown_blocks = unknown_blocks(prepare_blocks(self.lines, self.runs.plans_of_job), self.lines)
         self.flows = aws_flows(self.lines) | amortise(self.google_lines, self.tag_keys)
         price(lines, read_prices(self._locations("user_inputs"), as_published))
         doubt_zeros(lines, read_grants(self._locations("user_inputs"), as_published))

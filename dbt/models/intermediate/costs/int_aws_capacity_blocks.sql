@@ -7,8 +7,9 @@ with fees as (
         reservation_ended_at as ended_at,
         max(reservation_count) as stated_count,
         min(payer_account_id) as payer_account_id,
+        min(case when billed_cost > 0 then cast(usage_month as string) || '|' || line_id end) as fee_line,
         cast(sum(billed_cost) as decimal(38, 12)) as fee_cost
-    from {{ ref('int_aws_block_lines') }}
+    from {{ ref('int_aws_fees_and_hours') }}
     where is_block_fee
     group by all
 ),
@@ -40,7 +41,8 @@ spans as (
         cast(sum(fees.fee_cost) as decimal(38, 12)) as fee_cost,
         -- an extension is of the instances of its block
         max(max(fees.stated_count)) over (partition by fees.block_arn, fees.billing_currency) as stated_count,
-        min(fees.payer_account_id) as payer_account_id
+        min(fees.payer_account_id) as payer_account_id,
+        min(fees.fee_line) as fee_line
     from fees
     left join terms using (block_arn, billing_currency, started_at, ended_at)
     group by fees.block_arn, fees.billing_currency, coalesce(terms.span_number, 1)
@@ -74,7 +76,7 @@ instants as (
             'cast(sum(billed_us) + max(' ~ microseconds('charge_period_start', 'charge_period_end') ~ ') - 1 as decimal(38, 0))',
             'cast(greatest(max(' ~ microseconds('charge_period_start', 'charge_period_end') ~ '), 1) as decimal(38, 0))'
         ) }} as instance_count
-    from {{ ref('int_aws_block_lines') }}
+    from {{ ref('int_aws_fees_and_hours') }}
     where is_usage
     group by block_arn, billing_currency, charge_period_start
 ),
@@ -98,37 +100,57 @@ billed as (
 ),
 
 landed as (
-    select payer_account_id, max(usage_month) + interval 1 month as landed_until from {{ source('raw', 'months') }}
+    select payer_account_id, max(usage_month) as landed_month from {{ source('raw', 'months') }}
     where provider_name = 'AWS' and is_bill_landed
     group by all
-)
+),
 
-select
-    spans.block_arn || '|' || spans.billing_currency
-    || case when spans.span_number > 1 then '|' || cast(spans.span_number as string) else '' end as charge_id,
-    spans.block_arn,
-    spans.billing_currency,
-    spans.fee_cost,
-    spans.started_at,
-    spans.ended_at,
-    spans.hours_from,
-    spans.hours_to,
-    -- hours of the term that no delivery shows yet: until the block's end is billed they stay prepaid
-    cast(case
-        when blocks.billed_until >= spans.ended_at then 0
-        else greatest(
+open_spans as (
+    select
+        spans.*,
+        -- instance time that was paid for and is on no bill
+        greatest(
             coalesce({{ microseconds('spans.started_at', 'spans.ended_at') }}, 0)
             * greatest(coalesce(spans.stated_count, 1), coalesce(blocks.instance_count, 1))
             - coalesce(billed.billed_us, 0),
             0
-        )
-    end as decimal(38, 0)) as open_us,
-    -- without a number of instances and without any hour nothing shows what of a begun block is used up
-    spans.fee_cost > 0
-    and spans.stated_count is null
-    and blocks.block_arn is null
-    and coalesce(spans.started_at < landed.landed_until, true) as is_open_unknown
-from dated_spans as spans
-left join billed using (block_arn, billing_currency, span_number)
-left join blocks using (block_arn, billing_currency)
-left join landed using (payer_account_id)
+        ) as unbilled_us,
+        spans.block_arn like '%:training-plan/%' as is_plan,
+        -- instances of a plan are stopped up to an hour before it ends
+        coalesce(
+            blocks.billed_until >= spans.ended_at
+            or (
+                spans.block_arn like '%:training-plan/%'
+                and (blocks.billed_until >= spans.ended_at - interval 1 hour or landed.landed_month >= spans.ended_at)
+            ),
+            false
+        ) as is_over,
+        -- without a number of instances and without any hour nothing shows what of a begun block is used up
+        spans.fee_cost > 0
+        and spans.stated_count is null
+        and blocks.block_arn is null
+        and coalesce(spans.started_at < landed.landed_month + interval 1 month, true) as is_open_unknown
+    from dated_spans as spans
+    left join billed using (block_arn, billing_currency, span_number)
+    left join blocks using (block_arn, billing_currency)
+    left join landed using (payer_account_id)
+)
+
+select
+    block_arn || '|' || billing_currency
+    || case when span_number > 1 then '|' || cast(span_number as string) else '' end as charge_id,
+    block_arn,
+    billing_currency,
+    fee_cost,
+    started_at,
+    ended_at,
+    hours_from,
+    hours_to,
+    -- hours of the term that no delivery shows yet: until the block's end is billed they stay prepaid
+    cast(case when is_over then 0 else unbilled_us end as decimal(38, 0)) as open_us,
+    -- hours of a block that nobody used have rows; those of a plan, as far as is known, have none
+    cast(case when is_over and is_plan and not is_open_unknown then unbilled_us else 0 end as decimal(38, 0)) as unused_us,
+    cast(substr(fee_line, 1, 10) as date) as fee_month,
+    substr(fee_line, 12) as fee_line_id,
+    is_open_unknown
+from open_spans

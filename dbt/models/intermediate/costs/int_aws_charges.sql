@@ -3,7 +3,7 @@
 with charges as (
     select
         lines.*,
-        shares.line_id is not null as is_block_hour,
+        shares.line_id is not null and lines.is_usage as is_block_hour,
         {{ exact_sum(['lines.effective_cost', 'coalesce(shares.effective_cost, 0)'], 12) }} as charged_cost,
         -- what an hour outside a block costs on demand
         prices.price_per_hour

@@ -220,7 +220,7 @@ select
     'what of it is used up is unknown, so its balance in fct_prepaid is null; land the bills that have its hours, '
     || 'used and unused' as remedy
 from {{ ref('int_aws_capacity_blocks') }} as blocks
-inner join {{ ref('int_aws_block_lines') }} as lines
+inner join {{ ref('int_aws_fees_and_hours') }} as lines
     on blocks.block_arn = lines.block_arn and blocks.billing_currency = lines.billing_currency
 where blocks.is_open_unknown and lines.is_block_fee
 group by lines.source_name, lines.source_object, blocks.block_arn, blocks.billing_currency
