@@ -1,4 +1,4 @@
-"""What a training plan of SageMaker cost goes to the hours it paid for, whichever way a bill shows them; the rest is prepaid, then unused."""
+"""What a training plan of SageMaker cost goes to the hours it paid for, however they are known; the rest is prepaid or unused."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def test_a_plan_is_used_by_its_job_and_its_cluster_and_then_unused(tmp_path: Pat
         sql = "select cost_component, attribution_rule, billed_cost, effective_cost from marts.fct_training_run_costs"
         assert query(home, sql) == [("accelerator", "managed_job", 0, 40)]
         assert balances(home) == [balance]
-        residuals = "select reason, sum(effective_cost) from marts.fct_residual_costs where usage_month = '2026-04-01' and {} group by all"
-        assert query(home, residuals.format("cost_component = 'fee' and reason <> 'tax'")) == [("unused_commitment", balance[2])]
+        unused = "select sum(effective_cost) from marts.fct_residual_costs where reason = 'unused_commitment'"
+        assert query(home, f"{unused} and usage_month = '2026-04-01'") == [(balance[2],)]
         doubts = "select value from marts.fct_quarantine where reason = 'zero_priced' order by value"
         assert [value.partition(":")[0] for (value,) in query(home, doubts)] == ["p5.48xlarge", "trn1.32xlarge"]
         found = differences(home / "published" / "trainledger.duckdb", Oracle(config, now=NOW).tables())
@@ -76,7 +76,7 @@ def test_a_plan_is_used_by_its_job_and_its_cluster_and_then_unused(tmp_path: Pat
 
 
 def test_a_record_that_comes_later_moves_every_month_of_its_plan(tmp_path: Path, trainledger: Command) -> None:
-    """Of a plan without a term 90.00 lie on the hours so far: one in April that names the plan, two in May that only a record shows."""
+    """Of a plan without a term 90.00 lie on the hours so far: one in April that names it, two in May that a record shows."""
     exports = Exports(tmp_path)
     untold = dict.fromkeys(TERM)
     april = row("10T10:00", 0.0, "USE2-Train:ml.trn1.32xlarge", line_item_resource_id=f"{SAGEMAKER}:training-job/b")
@@ -86,7 +86,8 @@ def test_a_record_that_comes_later_moves_every_month_of_its_plan(tmp_path: Path,
     exports.bill([line | of_sagemaker | {"pricing_public_on_demand_cost": None} for line in may], period="2026-05")
     config, home = exports.config(), tmp_path / "home"
     (tmp_path / "exports" / "runs").mkdir(exist_ok=True)
-    sql = "select usage_month, sum(effective_cost) from marts.fct_residual_costs where cost_component = 'accelerator' group by all order by 1"
+    left = "select usage_month, sum(effective_cost) from marts.fct_residual_costs where cost_component = 'accelerator'"
+    sql = f"{left} group by all order by all"
     assert trainledger("refresh", "--config", config, now=NOW).returncode in (0, 3)
     assert [cost for _, cost in query(home, sql)] == [90, 0]
     exports.runs(RECORD | {"TrainingStartTime": "2026-05-10T10:00:00Z", "TrainingEndTime": "2026-05-10T12:00:00Z"})

@@ -1,7 +1,7 @@
 """Capacity blocks: each fee bought up front, spread over the hours it bought. What is not used up yet stays prepaid.
 
-A training plan of SageMaker is one as well. An extension is a fee under the same id, over the time that it adds: from its own start, or from the end of the fee before it
-where it repeats the start of the reservation.
+A training plan of SageMaker is one as well. An extension is a fee under the same id, over the time that it adds: from its own
+start, or from the end of the fee before it where it repeats the start of the reservation.
 """
 
 from collections import defaultdict
@@ -65,7 +65,9 @@ class Block:
             unused = _amortise(span, _unbilled(span, size), is_open=not is_over, is_wasted=self.is_plan and is_over)
             if unused and not self.is_blind:
                 bought = [fee for fee in span.fees if fee.billed > 0]
-                min(bought, key=lambda fee: (fee.usage_month, fee.source_name, fee.source_object, fee.row_number)).effective += unused
+                min(
+                    bought, key=lambda fee: (fee.usage_month, fee.source_name, fee.source_object, fee.row_number)
+                ).effective += unused
 
     def _spans(self) -> list[Span]:
         paid: dict[Term | None, int] = defaultdict(int)
@@ -171,6 +173,8 @@ def prepare_blocks(lines: Iterable[Line], plans_of_job: dict[str, set[str]]) -> 
             line.block_arn = _plan_of_hour(line, plans, plans_of_job) or line.block_arn
         if line.kind == "Usage" and (line.block_arn, line.currency) in blocks and not line.is_block_fee and not line.is_pod:
             blocks[line.block_arn, line.currency].hours.append(line)
+    for block in blocks.values():  # its reserved time as a whole is the same time again
+        block.hours = [hour for hour in block.hours if not hour.is_reserved_time] or block.hours
     landed = _landed(lines)
     for block in blocks.values():
         block.amortise(max(bounds(landed[fee.payer_account_id])[0] for fee in block.fees))

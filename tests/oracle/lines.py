@@ -77,6 +77,7 @@ class Line:
     gross: int = 0  # unblended, whether the bill has net amounts or not
     seller: str = ""  # who issues the invoice
     has_amount: bool = True
+    amount: Fraction = Fraction(1)  # of usage, in whatever unit; one where none is stated
     is_zero_priced: bool = False
 
     @property
@@ -95,6 +96,16 @@ class Line:
     @property
     def is_unused(self) -> bool:
         return self.status == "unused" or "UnusedBox" in self.usage_type or "UnusedDed" in self.usage_type
+
+    @property
+    def is_reserved_time(self) -> bool:
+        """Whether it counts the time of a reservation as a whole, at 0, beside its used and unused hours."""
+        return re.search(r"(^|-)(Reservation|DedicatedRes):", self.usage_type) is not None
+
+    @property
+    def is_host(self) -> bool:
+        """Whether it is of a dedicated host with accelerators: a price, and no hour of a machine."""
+        return facts.is_host(self.usage_type)
 
     @property
     def instance_type(self) -> str:
@@ -189,7 +200,7 @@ def component_of(kind: str, usage_type: str, product_code: str, is_block_fee: bo
     if kind == "Tax" or kind.endswith("Fee") or "Support" in product_code:
         return "fee"
     instance_type = facts.instance_type_of(usage_type)
-    if facts.ACCELERATED.match(instance_type):
+    if facts.ACCELERATED.match(instance_type) or facts.is_host(usage_type):
         return "accelerator"
     if "." in instance_type and facts.HOST.search(usage_type):
         return "host"
@@ -285,6 +296,7 @@ def line_of(source_name: str, source_object: str, row_number: int, row: dict) ->
         purchase=purchase_of(row, is_block_fee), is_pod=_is_pod(row), invoice=row.get("bill_invoice_id") or "",
         gross=_first_amount(row, "line_item_unblended_cost") or 0, seller=row.get("bill_invoicing_entity") or "",
         has_amount=_amount_of(row.get("line_item_usage_amount")) != 0,
+        amount=Fraction(_amount_of(row.get("line_item_usage_amount"))),
         told_plan=shown[1] if (shown := _TOLD_PLAN.search(row.get("line_item_line_item_description") or "")) else "",
     )  # fmt: skip
     if is_block_fee:

@@ -49,6 +49,7 @@ from .observed import Telemetry, observe
 from .on_demand import price, read_prices
 from .open_ends import billed_times, decide_open_ends
 from .own_figures import read_own_figures
+from .payers import refuse_hours_of_two
 from .places import Places
 from .power import (
     cut_at_readings,
@@ -110,6 +111,11 @@ def _run_months(runs: Runs, billed: set[RunMonth]) -> set[RunMonth]:
     return months
 
 
+def _is_book(source: dict) -> bool:
+    """A pro forma bill is never paid."""
+    return source.get("book", True) and not source.get("is_pro_forma", False)
+
+
 class Oracle:
     """One reading of the exports and the tables that follow from it; without a clock no bill is final."""
 
@@ -125,6 +131,7 @@ class Oracle:
         self.tag_keys = settings.get("run_tag_keys", ["training_run_id"])
         self.meters = settings.get("meters", {})
         self.lines = list(_read_lines(self._elected("aws_cur", bill_deliveries)))
+        refuse_hours_of_two(self.lines)
         count_discounts_once(self.lines)
         self.google_lines = list(_read_google_lines(self._elected("gcp_billing", partition_deliveries)))
         self.google_lines += _read_focus_lines(self._elected("gcp_focus", partition_deliveries))
@@ -191,7 +198,7 @@ class Oracle:
         return [self._base / source["location"] for source in self._sources if source["kind"] == kind]
 
     def _elected(self, kind: str, find: Callable[[str, Path], Iterator[Delivery]], is_book: bool = True) -> list[Delivery]:
-        sources = [source for source in self._sources if source["kind"] == kind and source.get("book", True) is is_book]
+        sources = [source for source in self._sources if source["kind"] == kind and _is_book(source) is is_book]
         found = (delivery for source in sources for delivery in find(source["name"], self._base / source["location"]))
         return elect(found, self._as_published)
 

@@ -17,6 +17,7 @@ select
     charge_period_start,
     charge_period_end,
     cast(coalesce(billed_us, {{ microseconds('charge_period_start', 'charge_period_end') }}) as decimal(38, 0)) as billed_us,
+    {{ aws_is_reserved_time('usage_type') }} as is_reserved_time,
     accelerator_name,
     resource_id,
     reservation_started_at,

@@ -38,6 +38,12 @@ fitting as (
     where hours.block_arn is null
     group by hours.usage_month, hours.line_id
     having min(plans.plan_arn) = max(plans.plan_arn)
+),
+
+-- blocks of which hours are billed, used or unused: what counts the reserved time beside them is the same time again
+billed_blocks as (
+    select distinct block_arn from {{ ref('int_aws_block_lines') }}
+    where is_usage and not is_reserved_time and block_arn is not null
 )
 
 select
@@ -61,4 +67,7 @@ select
 from {{ ref('int_aws_block_lines') }} as lines
 left join jobs on lines.resource_id = jobs.resource_id
 left join fitting on lines.usage_month = fitting.usage_month and lines.line_id = fitting.line_id
-where lines.block_arn is not null or jobs.plan_arn is not null or fitting.plan_arn is not null
+left join billed_blocks on lines.block_arn = billed_blocks.block_arn
+where
+    (lines.block_arn is not null or jobs.plan_arn is not null or fitting.plan_arn is not null)
+    and (lines.is_block_fee or not lines.is_reserved_time or billed_blocks.block_arn is null)
