@@ -163,6 +163,11 @@ case
             or ({{ lines }}.pricing_unit = '' and {{ matches(lines ~ '.usage_type', '(BoxUsage|SpotUsage)') }}))
 {%- endmacro %}
 
+{# The name under which a capacity reservation or a plan is stated and billed: a reservation's id alone, whichever of ARN and id is written. #}
+{% macro capacity_key(x) -%}
+case when {{ x }} like '%:capacity-reservation/%' then {{ replace_all(x, '^.*/', '') }} else {{ x }} end
+{%- endmacro %}
+
 {# Whether an AWS usage type counts the time of a capacity reservation as a whole, beside its used and unused hours: no hour of a machine. #}
 {% macro aws_is_reserved_time(usage_type) -%}
 {{ matches(usage_type, '(^|-)(Reservation|DedicatedRes):') }}

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import date
 
+from .capacities import Capacity, key_of
 from .exports import moment
 from .facts import ACCELERATED
 from .lines import Line
@@ -38,6 +39,12 @@ class Span:
 class Block:
     fees: list[Line] = field(default_factory=list)
     hours: list[Line] = field(default_factory=list)
+    known: Capacity | None = None  # as its owner or AWS states it, apart from the bill
+
+    def term_of(self, fee: Line) -> Term | None:
+        """As the fee states it; where no fee of the block states one, as its owner or AWS does."""
+        is_dated = any(_term(other) for other in self.fees)
+        return _term(fee) if is_dated or not self.known else self.known.term
 
     def amortise(self, landed_month: int) -> None:
         """Give every hour row its exact share of the fee of its span; hours after the last are of none.
@@ -62,7 +69,8 @@ class Block:
             is_over = span.term is not None and billed_until is not None and billed_until >= span.term[1]
             if self.is_plan and span.term is not None:
                 is_over |= (billed_until is not None and billed_until >= span.term[1] - HOUR) or landed_month >= span.term[1]
-            unused = _amortise(span, _unbilled(span, size), is_open=not is_over, is_wasted=self.is_plan and is_over)
+            paid = self.known.paid if self.known and self.is_plan and len(spans) == 1 else None
+            unused = _amortise(span, _unbilled(span, size, paid), is_open=not is_over, is_wasted=self.is_plan and is_over)
             if unused and not self.is_blind:
                 bought = [fee for fee in span.fees if fee.billed > 0]
                 min(
@@ -72,20 +80,22 @@ class Block:
     def _spans(self) -> list[Span]:
         paid: dict[Term | None, int] = defaultdict(int)
         for fee in self.fees:
-            paid[_term(fee)] += fee.billed
+            paid[self.term_of(fee)] += fee.billed
         terms = sorted((term for term, amount in paid.items() if term and amount > 0), key=lambda term: (term[1], term[0]))
         first = min((start for start, _ in terms), default=0)
         spans = []
         for place, (start, end) in enumerate(terms):
             begins = terms[place - 1][1] if place and start == first else start
-            spans.append(Span((begins, end), [fee for fee in self.fees if _term(fee) == (start, end)]))
+            spans.append(Span((begins, end), [fee for fee in self.fees if self.term_of(fee) == (start, end)]))
         spans = spans or [Span(None)]
-        spans[0].fees += [fee for fee in self.fees if _term(fee) not in terms]
+        spans[0].fees += [fee for fee in self.fees if self.term_of(fee) not in terms]
         return spans
 
     @property
     def stated(self) -> list[int]:
-        """Instances as fees state them: an extension is of those of its block."""
+        """Instances as its owner, AWS or fees state them: an extension is of those of its block."""
+        if self.known:
+            return [self.known.instances]
         return [units_of_text(fee.term[2], MONEY) // 10**MONEY for fee in self.fees if fee.term[2]]
 
     @property
@@ -99,16 +109,17 @@ class Block:
 
     def is_unknown(self, landed_until: int) -> bool:
         """Whether nothing shows what of it is used up, and it may have begun."""
-        starts = [term[0] for fee in self.fees if (term := _term(fee))]
+        starts = [term[0] for fee in self.fees if (term := self.term_of(fee))]
         is_begun = not starts or min(starts) < landed_until
         return sum(fee.billed for fee in self.fees) > 0 and self.is_blind and is_begun
 
 
-def _unbilled(span: Span, size: int) -> int:
-    """Microseconds of instance time that were bought and are on no bill."""
+def _unbilled(span: Span, size: int, paid: int | None) -> int:
+    """Microseconds of instance time that were bought and are on no bill. A plan may be two blocks with a time between them."""
     if not span.term:
         return 0
-    return max((span.term[1] - span.term[0]) * max(size, 1) - sum(hour.usage_us for hour in span.hours), 0)
+    bought = (span.term[1] - span.term[0]) * max(size, 1) if paid is None else paid
+    return max(bought - sum(hour.usage_us for hour in span.hours), 0)
 
 
 def _amortise(span: Span, unbilled: int, is_open: bool, is_wasted: bool) -> int:
@@ -150,7 +161,7 @@ def _plan_of_hour(line: Line, fees: dict[tuple[str, str], Block], plans_of_job: 
         return next(iter(named))
     fitting = set()
     for (arn, currency), block in fees.items():
-        terms = [term for fee in block.fees if (term := _term(fee))]
+        terms = [term for fee in block.fees if (term := block.term_of(fee))]
         types = {fee.instance_type for fee in block.fees if ACCELERATED.match(fee.instance_type)}
         place = arn.split(":")[3:5]
         if ":training-plan/" in arn and place == [line.region_id, line.sub_account_id] and currency == line.currency and terms:
@@ -160,13 +171,16 @@ def _plan_of_hour(line: Line, fees: dict[tuple[str, str], Block], plans_of_job: 
     return fitting.pop() if len(fitting) == 1 else ""
 
 
-def prepare_blocks(lines: Iterable[Line], plans_of_job: dict[str, set[str]]) -> dict[tuple[str, str], Block]:
+def prepare_blocks(
+    lines: Iterable[Line], plans_of_job: dict[str, set[str]], capacities: dict[str, Capacity]
+) -> dict[tuple[str, str], Block]:
     """Find the blocks and plans among all lines and amortise them in place, across bills and months."""
     blocks: dict[tuple[str, str], Block] = defaultdict(Block)
     lines = list(lines)
     for line in lines:
         if line.is_block_fee:
             blocks[line.reservation_arn, line.currency].fees.append(line)
+            blocks[line.reservation_arn, line.currency].known = capacities.get(key_of(line.reservation_arn))
     plans = {name: block for name, block in blocks.items() if block.is_plan}
     for line in lines:
         if line.block_arn == line.resource_id and ":training-plan/" not in line.block_arn:

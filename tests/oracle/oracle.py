@@ -15,6 +15,7 @@ from . import emissions as emission_tables
 from . import google_ladder, google_lines
 from .blocks import prepare_blocks, unknown_blocks
 from .calibration import calibrated_watts
+from .capacities import read_capacities
 from .carbon import aws_rows, gather
 from .cross_checks import cross_check_rows
 from .doubts import Judge, plausible_readings, plausible_samples
@@ -165,7 +166,8 @@ class Oracle:
         decide_open_ends(self.runs, samples, times)
         self.runs.sizes = sizes_of(self.google_lines, self.runs)
         leave_inner_runs_their_chips(self.runs)
-        self.unknown_blocks = unknown_blocks(prepare_blocks(self.lines, self.runs.plans_of_job), self.lines)
+        capacities = read_capacities(self._locations("user_inputs"), as_published)
+        self.unknown_blocks = unknown_blocks(prepare_blocks(self.lines, self.runs.plans_of_job, capacities), self.lines)
         self.flows = aws_flows(self.lines) | amortise(self.google_lines, self.tag_keys)
         price(lines, read_prices(self._locations("user_inputs"), as_published))
         doubt_zeros(lines, read_grants(self._locations("user_inputs"), as_published))

@@ -14,6 +14,29 @@ with fees as (
     group by all
 ),
 
+-- what no fee of a block states, its owner or an answer of AWS may
+dated_fees as (
+    select
+        fees.block_arn,
+        fees.billing_currency,
+        case
+            when max(fees.started_at) over (partition by fees.block_arn, fees.billing_currency) is null then stated.started_at
+            else fees.started_at
+        end as started_at,
+        case
+            when max(fees.started_at) over (partition by fees.block_arn, fees.billing_currency) is null then stated.ended_at
+            else fees.ended_at
+        end as ended_at,
+        fees.stated_count,
+        fees.payer_account_id,
+        fees.fee_line,
+        fees.fee_cost,
+        stated.instance_count as known_count,
+        stated.paid_us
+    from fees
+    left join {{ ref('int_stated_capacities') }} as stated on {{ capacity_key('fees.block_arn') }} = stated.capacity_key
+),
+
 terms as (
     select
         block_arn,
@@ -28,7 +51,7 @@ terms as (
                 lag(ended_at) over (partition by block_arn, billing_currency order by ended_at, started_at), started_at
             )
         end as span_from
-    from fees
+    from dated_fees
     where fee_cost > 0 and started_at is not null and ended_at is not null
 ),
 
@@ -40,10 +63,14 @@ spans as (
         coalesce(terms.span_number, 1) as span_number,
         cast(sum(fees.fee_cost) as decimal(38, 12)) as fee_cost,
         -- an extension is of the instances of its block
-        max(max(fees.stated_count)) over (partition by fees.block_arn, fees.billing_currency) as stated_count,
+        coalesce(
+            max(fees.known_count), max(max(fees.stated_count)) over (partition by fees.block_arn, fees.billing_currency)
+        ) as stated_count,
+        max(fees.paid_us) as paid_us,
+        count(*) over (partition by fees.block_arn, fees.billing_currency) as span_count,
         min(fees.payer_account_id) as payer_account_id,
         min(fees.fee_line) as fee_line
-    from fees
+    from dated_fees as fees
     left join terms using (block_arn, billing_currency, started_at, ended_at)
     group by fees.block_arn, fees.billing_currency, coalesce(terms.span_number, 1)
 ),
@@ -110,8 +137,12 @@ open_spans as (
         spans.*,
         -- instance time that was paid for and is on no bill
         greatest(
-            coalesce({{ microseconds('spans.started_at', 'spans.ended_at') }}, 0)
-            * greatest(coalesce(spans.stated_count, 1), coalesce(blocks.instance_count, 1))
+            case
+                when spans.block_arn like '%:training-plan/%' and spans.span_count = 1 and spans.paid_us is not null
+                    then spans.paid_us
+                else coalesce({{ microseconds('spans.started_at', 'spans.ended_at') }}, 0)
+                    * greatest(coalesce(spans.stated_count, 1), coalesce(blocks.instance_count, 1))
+            end
             - coalesce(billed.billed_us, 0),
             0
         ) as unbilled_us,

@@ -1,16 +1,17 @@
 -- of a plan: its ARN has region and account
 with plans as (
     select
-        block_arn as plan_arn,
-        split_part(block_arn, ':', 4) as region_id,
-        split_part(block_arn, ':', 5) as sub_account_id,
-        billing_currency,
-        max(accelerator_name) as accelerator_name,
-        min(reservation_started_at) as started_at,
-        max(reservation_ended_at) as ended_at
-    from {{ ref('int_aws_block_lines') }}
-    where is_block_fee and block_arn like '%:training-plan/%'
-    group by block_arn, billing_currency
+        fees.block_arn as plan_arn,
+        split_part(fees.block_arn, ':', 4) as region_id,
+        split_part(fees.block_arn, ':', 5) as sub_account_id,
+        fees.billing_currency,
+        max(fees.accelerator_name) as accelerator_name,
+        coalesce(min(fees.reservation_started_at), min(stated.started_at)) as started_at,
+        coalesce(max(fees.reservation_ended_at), max(stated.ended_at)) as ended_at
+    from {{ ref('int_aws_block_lines') }} as fees
+    left join {{ ref('int_stated_capacities') }} as stated on fees.block_arn = stated.capacity_key
+    where fees.is_block_fee and fees.block_arn like '%:training-plan/%'
+    group by fees.block_arn, fees.billing_currency
 ),
 
 -- the plan that a record gives its job

@@ -1,6 +1,8 @@
-{#- where a description names the generation: after the word, before it, or alone in a flex-start SKU. A generation is a number
+{#- where a description names the generation: in a machine type, after the word, before it, or alone in a flex-start SKU. A generation is a number
     that may have letters: v5e, 7x, 8t, v8. The "v1" of "Commitment v1: TpuV5e" is none -#}
 {%- set spellings = [
+    '(?:^|[^0-9a-z])ct([0-9]+)p-',
+    '(?:^|[^0-9a-z])ct([0-9]+[a-z])-',
     'tpu[ _-]?v([0-9]+[a-z]*)',
     'tpu[ _-]?([0-9]+[a-z]+)',
     'tpu([0-9]+)(?:[^0-9a-z]|$)',
@@ -9,8 +11,6 @@
     '^dws defined duration (?:tpu )?v?([0-9]+[a-z])(?:[^0-9a-z]|$)',
     '^dws defined duration (?:tpu )?v([0-9]+)(?:[^0-9a-z]|$)',
     '^(?:dws|reserved).*[^0-9a-z]v([0-9]+[a-z])',
-    '(?:^|[^0-9a-z])ct([0-9]+)p-',
-    '(?:^|[^0-9a-z])ct([0-9]+[a-z])-',
 ] %}
 {#- the same chip in words and as a machine type #}
 {%- set lite = '(tpu[ _-]?v?5[ _-]?lite|(^|[^0-9a-z])(v5[ _-]?lite|ct5lp?-))' %}

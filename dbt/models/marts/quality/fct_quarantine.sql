@@ -218,7 +218,7 @@ select
     || blocks.billing_currency || ' paid, instances not stated, no hour billed' as value,
     'unknown_block' as reason,
     'what of it is used up is unknown, so its balance in fct_prepaid is null; land the bills that have its hours, '
-    || 'used and unused' as remedy
+    || 'or state its instances in user_inputs' as remedy
 from {{ ref('int_aws_capacity_blocks') }} as blocks
 inner join {{ ref('int_aws_fees_and_hours') }} as lines
     on blocks.block_arn = lines.block_arn and blocks.billing_currency = lines.billing_currency
