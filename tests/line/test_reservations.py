@@ -122,7 +122,7 @@ def test_used_hours_are_their_runs_and_a_pool_is_of_the_job_that_kept_it(home: P
 def test_unused_hours_are_unused_whoever_paid_and_reserved_time_beside_them_costs_nothing(home: Path) -> None:
     left = "select provider_name, reason, sum(billed_cost), sum(effective_cost) from marts.fct_residual_costs"
     assert query(home, f"{left} where cost_component = 'accelerator' group by all order by all") == [
-        ("AWS", "no_record", 0, 0),  # its reserved time
+        ("AWS", "unlogged", 0, 0),  # their reserved time
         ("AWS", "unused_commitment", Decimal("21.5"), Decimal("21.5") + 13 + 50),
         ("Google Cloud", "unused_commitment", 96, 96),
     ]

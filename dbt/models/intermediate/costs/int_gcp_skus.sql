@@ -1,5 +1,5 @@
-{#- where a description names the generation: in a machine type, after the word, before it, or alone in a flex-start SKU. A generation is a number
-    that may have letters: v5e, 7x, 8t, v8. The "v1" of "Commitment v1: TpuV5e" is none -#}
+{#- where a description names the generation: in a machine type, after the word, before it, or alone in a flex-start SKU. A
+    generation is a number that may have letters: v5e, 7x, 8t, v8. The "v1" of "Commitment v1: TpuV5e" is none -#}
 {%- set spellings = [
     '(?:^|[^0-9a-z])ct([0-9]+)p-',
     '(?:^|[^0-9a-z])ct([0-9]+[a-z])-',
