@@ -14,9 +14,10 @@ from functools import lru_cache
 
 from connectors.formats.tpu_names import tpu_type_of
 
-# Trainium, Inferentia, GPUs (P and G with a generation: p5, g6e), Gaudi
-AWS_FAMILIES = "trn|inf|p[0-9]|g[0-9]|dl"
-_AWS = re.compile(rf"(?:{AWS_FAMILIES})[0-9a-z-]*\.[0-9a-z-]+", re.I)
+# Trainium, Inferentia, GPUs (P, G and Gr with a generation: p5, g6e, gr6), Gaudi; UltraServers have no size: u-p6e-gb200x72
+AWS_FAMILIES = "trn|inf|p[0-9]|g[0-9]|gr[0-9]|dl"
+ULTRASERVERS = "u-(trn|p[0-9])"
+_AWS = re.compile(rf"(?:{AWS_FAMILIES})[0-9a-z-]*\.[0-9a-z-]+|{ULTRASERVERS}[0-9a-z.-]*", re.I)
 # of Google Cloud. A machine type keeps its size, because the size is how many GPUs it has: a3-highgpu-8g. The ending of
 # a4-highgpu-8g-lowmem is about disks or memory, that of a4x-maxgpu-4g-metal about the hypervisor, and the GPUs are the same
 _GPU_MACHINE = re.compile(r"([a-z]\d{1,2}[a-z]?-[a-z]+gpu-\d{1,3}g)(-[a-z]+)?")

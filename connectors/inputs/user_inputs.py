@@ -11,8 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 
-from connectors.formats.schema import Date, Number, Schema, Text, optional, required
+from connectors.deliveries import Converted, Delivery
+from connectors.formats.schema import Date, Number, Schema, Text, Timestamp, optional, required
+from connectors.inputs.capacities import CAPACITIES, write_answer_as_table
 from connectors.inputs.comparison_plans import PLANS
 from connectors.inputs.model_names import MODEL_NAMES
 from connectors.inputs.own_prices import PRICES
@@ -35,6 +38,7 @@ SCHEMA = Schema(
         *optional("same_as", Text),  # of a model's name
         *optional("pair_key promise target_metric target_direction", Text),  # of a comparison plan, as the two below
         *optional("target_value tokens", Number, below=1e15),
+        *optional("started_at ended_at", Timestamp),  # of capacity paid ahead
         *optional("valid_from valid_to source_date", Date),  # valid_to is excluded; null: no limit
     ),
     remedy_page="docs/sources/user_inputs.md",
@@ -117,6 +121,18 @@ def _wrong_month(row: Row) -> Iterator[tuple[str, str]]:
 
 
 _FIGURES = Table("figures", SCHEMA, ("kind", "key", "training_run_id", "region_id", "valid_from"), _mistakes)
-FORMS = (PLANS, PRICES, MODEL_NAMES, _FIGURES)
-find_deliveries = partial(find_file_deliveries, kind=KIND, endings=(".csv", ".csv.gz"))
-convert = partial(convert_table, forms=FORMS)
+FORMS = (PLANS, PRICES, MODEL_NAMES, CAPACITIES, _FIGURES)
+find_deliveries = partial(find_file_deliveries, kind=KIND, endings=(".csv", ".csv.gz", ".json"))
+
+
+def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
+    """Read the one table of a delivery, or one of AWS's answers as a table."""
+    (info,) = delivery.objects
+    if not info.key.lower().endswith(".json"):
+        return convert_table(delivery, files, folder, store_uri, forms=FORMS)
+    table = folder / "answer.csv"
+    write_answer_as_table(files[info.key], info.key, f"{store_uri}/{info.key}", table)
+    try:
+        return convert_table(delivery, {info.key: table}, folder, store_uri, forms=(CAPACITIES,))
+    finally:
+        table.unlink()

@@ -224,6 +224,7 @@ def job_rows(
     *,
     nodes: Iterable[Row] = (),
     tags: Mapping[str, Any] | None = None,
+    aliases: Iterable[tuple[str, str]] = (),
 ) -> list[Row]:
     """Return the rows of another system's job: one attempt, and an alias where it has a name there.
 
@@ -232,7 +233,7 @@ def job_rows(
     rows: list[Row] = [{"part": "attempt", "attempt_id": "1", "state": state, **times}]
     if times["started_at"]:  # a job that never started held nothing
         rows += [{"part": "node", "attempt_id": "1", "resource_id": name, **node, **times} for node in nodes]
-    return record_rows(system, recorded_id, run, [*rows, *tag_rows(tags or {})], [(system, name)] if name else [])
+    return record_rows(system, recorded_id, run, [*rows, *tag_rows(tags or {})], [*([(system, name)] if name else []), *aliases])
 
 
 def _attempt_rows(attempt: Attempt, index: int, known: dict[str, int]) -> Iterator[Row]:

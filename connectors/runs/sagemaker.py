@@ -24,7 +24,11 @@ def sagemaker_rows(document: Document) -> list[Row]:
     servers = sorted({server for one in placements if (server := text(one, "UltraServerId"))})
     run = {"provider_name": "AWS", "slice_name": ",".join(servers) or None}
     run |= versions_of_image(image if isinstance(image, str) else None)
-    return job_rows("sagemaker", name, run, arn, state, times, nodes=_nodes(document))
+    plan = inner(document, "ResourceConfig").get("TrainingPlanArn")
+    if not isinstance(plan, str | None):
+        raise RecordError("is no text", field="ResourceConfig.TrainingPlanArn", value=plan)
+    paid_by = [("training_plan", plan)] if plan else []
+    return job_rows("sagemaker", name, run, arn, state, times, nodes=_nodes(document), aliases=paid_by)
 
 
 def _nodes(document: Document) -> Iterator[Row]:

@@ -20,6 +20,7 @@ from dagster_project.election.election import Election
 from dagster_project.election.months import PayerMonth, payer_months, providers, unit_months
 from dagster_project.election.run_ids import ambiguous_run_ids, linked, normalised_run_id, second_months, spelled
 from dagster_project.election.winners import Elected
+from dagster_project.landing.deriving.contents import PLANS
 from dagster_project.settings import Rules
 
 SHARED = "~shared"
@@ -47,6 +48,10 @@ class Inputs:
         for flag in payer_months(election):
             self.flags[flag.provider_name, flag.usage_month].append(flag)
         self.run_groups = _run_groups(election)  # run records that can merge into one run
+        # what shows, beside their rows, which hours plans of SageMaker paid for and that they are over
+        arns = (member for member in election.of_fact("runs") if any(PLANS in a for a in member.contents.controls.run_aliases))
+        ends = [[one.payer_account_id, one.usage_month] for flags in self.flags.values() for one in flags if one.is_bill_landed]
+        self.plans = [[_digest_of(member) for member in arns], sorted(ends)]
         inputs = election.of_fact("inputs")
         named = {normalised_run_id(name) for member in inputs for name in member.contents.controls.figure_runs}
         # those of them that figures of the organisation's own name
@@ -81,15 +86,17 @@ def _places(inputs: Inputs, provider: str, month: str) -> list[Any]:
 def _commitments(inputs: Inputs, provider: str, month: str) -> list[Any]:
     """A capacity block belongs to every month whose bills have rows of it: its fee is spread over its hours of all months.
 
-    What of it stays prepaid rolls on into months that do not have any; fct_prepaid is made of all months each time.
+    What of it stays prepaid rolls on into months that do not have any; fct_prepaid is made of all months each time. Which hours a
+    plan of SageMaker paid for its rows or run records show, and what of it was not used the first bill after its end.
     """
-    return sorted(
+    blocks = sorted(
         [commitment.commitment_id, *_place(member), commitment.digest, sorted(member.book_payers)]
         for member in inputs.election.of_fact("bill")
         if member.provider_name == provider
         for commitment in member.contents.controls.commitments
         if month in inputs.block_months[provider, commitment.commitment_id]
     )
+    return [*blocks, *inputs.plans] if month in inputs.block_months[provider, PLANS] else blocks
 
 
 def _carbon(inputs: Inputs, provider: str, month: str) -> list[Any]:

@@ -72,7 +72,7 @@ select
             or known_charges.line_id is not null
         ) then 'idle'
         when parts.sub_account_id = '' then 'no_project'
-        when parts.is_accelerator_type then 'unlogged'
+        when parts.is_accelerator_type or parts.cost_component = 'accelerator' then 'unlogged'
         else 'non_accelerator'
     end as reason
 from charge_parts as parts

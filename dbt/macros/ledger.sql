@@ -163,12 +163,23 @@ case
             or ({{ lines }}.pricing_unit = '' and {{ matches(lines ~ '.usage_type', '(BoxUsage|SpotUsage)') }}))
 {%- endmacro %}
 
+{# The name under which a capacity reservation or a plan is stated and billed: a reservation's id alone, whichever of ARN and id is written. #}
+{% macro capacity_key(x) -%}
+case when {{ x }} like '%:capacity-reservation/%' then {{ replace_all(x, '^.*/', '') }} else {{ x }} end
+{%- endmacro %}
+
+{# Whether an AWS usage type counts the time of a capacity reservation as a whole, beside its used and unused hours: no hour of a machine. #}
+{% macro aws_is_reserved_time(usage_type) -%}
+{{ matches(usage_type, '(^|-)(Reservation|DedicatedRes):') }}
+{%- endmacro %}
+
 {# The instance type that an AWS usage type ends in: `USE1-Train:ml.trn1.32xlarge` is of trn1.32xlarge. And whether it has accelerators. #}
 {% macro aws_instance_type(usage_type) -%}
 replace(regexp_extract({{ usage_type }}, ':([^:]*)$', 1), 'ml.', '')
 {%- endmacro %}
 {% macro aws_is_accelerator(instance_type) -%}
-{{ matches(instance_type, '^(trn|inf|p[0-9]|g[0-9]|dl)[0-9a-z-]*[.]') }}
+{#- an UltraServer is bought as one: u-p6e-gb200x72 has no size behind a point -#}
+{{ matches(instance_type, '(^(trn|inf|p[0-9]|g[0-9]|gr[0-9]|dl)[0-9a-z-]*[.]|^u-(trn|p[0-9]))') }}
 {%- endmacro %}
 
 {# AWS gives a plan's unused commitment before the private discount but bills the fee after it: the same share of both, half up at 1e-12,
@@ -212,9 +223,9 @@ regexp_extract({{ x }}, '(^|/)((clusters|reservations)/[^/]+(/nodePools/[^/]+)?)
 {% macro accelerator_family(x) -%}
 case
             when {{ matches(x, '^(tpu|v[0-9]([^0-9]|$))') }} then 'tpu'
-            when {{ x }} like 'trn%' then 'trainium'
+            when {{ matches(x, '^(u-)?trn') }} then 'trainium'
             when {{ x }} like 'inf%' then 'inferentia'
-            when {{ matches(x, '^(gpu|nvidia|p[0-9]|g[0-9]|v100)') }} then 'gpu'
+            when {{ matches(x, '^(gpu|nvidia|(u-)?p[0-9]|gr?[0-9]|v100)') }} then 'gpu'
         end
 {%- endmacro %}
 

@@ -197,6 +197,11 @@ TEXT_BASES: dict[str, tuple[str, str, str]] = {
         "Google Cloud,v5e,us-west4,on_demand,USD,1.20,2026-01-01,2027-01-01,price list\n",
     ),
     "user_inputs model names": ("user_inputs", "names.csv", "model_name,same_as,source\nllama-3-8b,llama3-8b,own\n"),
+    "user_inputs capacity paid ahead": (
+        "user_inputs",
+        "capacity.csv",
+        "capacity_id,instances,started_at,ended_at,source\ncr-1,2,2026-04-01T00:00:00Z,2026-04-02T00:00:00Z,console\n",
+    ),
     "user_inputs plans of comparisons": (
         "user_inputs",
         "chat.plan.csv",

@@ -57,6 +57,16 @@ def test_a_sagemaker_job_is_a_run_whose_resource_is_the_job(tmp_path: Path) -> N
     ]
 
 
+def test_the_plan_that_paid_for_a_job_is_read_or_refused_by_name(tmp_path: Path) -> None:
+    arn = "arn:aws:sagemaker:us-east-1:012345678901:training-plan/p"
+    planned = JOB | {"ResourceConfig": {**JOB["ResourceConfig"], "TrainingPlanArn": arn}}
+    aliases = {(row["alias_system"], row["alias_id"]) for row in part(read(tmp_path, planned, "job.json"), "alias")}
+    assert aliases == {("sagemaker", JOB["TrainingJobArn"]), ("training_plan", arn)}
+    with pytest.raises(RecordError) as caught:
+        sagemaker_rows(JOB | {"ResourceConfig": {"TrainingPlanArn": 7}})
+    assert caught.value.field == "ResourceConfig.TrainingPlanArn"
+
+
 def test_a_job_that_never_started_holds_nothing(tmp_path: Path) -> None:
     job = {key: value for key, value in JOB.items() if key not in {"TrainingStartTime", "TrainingEndTime"}}
     result = read(tmp_path, job | {"TrainingJobStatus": "Stopped"}, "job.json")

@@ -1,8 +1,10 @@
 """Exchange rates and the organisation's own figures: CSV that people write, taken whole or refused with the row that is wrong."""
+# ruff: noqa: DTZ001 - Parquet holds naive times, and they are UTC
 
 from __future__ import annotations
 
 import datetime as dt
+import json
 from pathlib import Path
 
 import pytest
@@ -227,6 +229,65 @@ def test_a_table_of_model_names_is_figures_of_kind_model_name(tmp_path: Path) ->
 )
 def test_a_wrong_model_name_is_named_with_its_row(tmp_path: Path, old: str, new: str, column: str, reason: str) -> None:
     write_csv(tmp_path / "own/names.csv", NAMES + NAME + NAME.replace(old, new, 1))
+    with pytest.raises(ExportContentError) as refused:
+        converted("user_inputs", tmp_path / "own", tmp_path / "landing")
+    assert (refused.value.row_number, refused.value.column_name, refused.value.reason) == (2, column, reason)
+
+
+CAPACITIES = "capacity_id,instances,started_at,ended_at,source\n"
+CAPACITY = "cr-0a,2,2026-04-10T00:00:00Z,2026-04-12T00:00:00Z,console (example)\n"
+EXTENSION = {
+    "CapacityReservationId": "cr-0a",
+    "InstanceCount": 2,
+    "CapacityBlockExtensionStatus": "payment-succeeded",
+    "CapacityBlockExtensionStartDate": 1775952000.0,
+    "CapacityBlockExtensionEndDate": "2026-04-13T00:00:00Z",
+}
+
+
+def test_a_table_of_capacity_is_figures_of_kind_capacity(tmp_path: Path) -> None:
+    write_csv(tmp_path / "own/capacity.csv", CAPACITIES + CAPACITY)
+    [row] = rows_of(converted("user_inputs", tmp_path / "own", tmp_path / "landing"))
+    assert row == {
+        "kind": "capacity", "key": "cr-0a", "value": row["value"], "unit": "instances", "source": "console (example)",
+        "started_at": dt.datetime(2026, 4, 10), "ended_at": dt.datetime(2026, 4, 12),
+    }  # fmt: skip
+    assert float(row["value"]) == 2
+
+
+def test_an_answer_about_extensions_is_read_and_one_that_was_not_paid_is_not(tmp_path: Path) -> None:
+    failed = EXTENSION | {"CapacityBlockExtensionStatus": "payment-failed", "InstanceCount": 7}
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own/extensions.json").write_text(json.dumps({"CapacityBlockExtensions": [EXTENSION, failed]}))
+    [row] = rows_of(converted("user_inputs", tmp_path / "own", tmp_path / "landing"))
+    assert (row["key"], float(row["value"]), row["source"]) == ("cr-0a", 2, "AWS, CapacityBlockExtensions")
+    assert (row["started_at"], row["ended_at"]) == (dt.datetime(2026, 4, 12), dt.datetime(2026, 4, 13))
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [('{"CapacityReservations": []}', "unknown_record"), ("[1]", "unknown_record"), ("{", "bad_json")],
+)
+def test_an_answer_that_states_no_capacity_is_refused(tmp_path: Path, answer: str, reason: str) -> None:
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own/answer.json").write_text(answer)
+    with pytest.raises(ExportContentError) as refused:
+        converted("user_inputs", tmp_path / "own", tmp_path / "landing")
+    assert refused.value.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "column", "reason"),
+    [
+        (",2,", ",2.5,", "instances", "wrong_value"),
+        (",2,", ",0,", "instances", "wrong_value"),
+        ("2026-04-12T00:00:00Z", "", "ended_at", "wrong_value"),
+        ("2026-04-12T00:00:00Z", "2026-04-10T00:00:00Z", "ended_at", "wrong_value"),
+        ("console", "order", "capacity_id, started_at", "repeated_row"),
+    ],
+)
+def test_a_wrong_capacity_is_named_with_its_row(tmp_path: Path, old: str, new: str, column: str, reason: str) -> None:
+    write_csv(tmp_path / "own/capacity.csv", CAPACITIES + CAPACITY + CAPACITY.replace(old, new, 1))
     with pytest.raises(ExportContentError) as refused:
         converted("user_inputs", tmp_path / "own", tmp_path / "landing")
     assert (refused.value.row_number, refused.value.column_name, refused.value.reason) == (2, column, reason)

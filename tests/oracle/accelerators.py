@@ -30,6 +30,7 @@ FAMILIES = {
     "gpu": "gpu",
     "p": "gpu",
     "g": "gpu",
+    "gr": "gpu",
 }
 UNNAMED = ("tpu", "gpu")  # a kind of accelerator, and no type
 
@@ -39,7 +40,7 @@ def named_by(line: Line | GoogleLine) -> str:
     if isinstance(line, Line):
         if plan := _PLAN_OF_FAMILY.search(line.usage_type):
             return plan[1] if facts.ACCELERATED.match(f"{plan[1]}.") else ""
-        return line.instance_type if facts.ACCELERATED.match(line.instance_type) else ""
+        return line.instance_type if facts.ACCELERATED.match(line.instance_type) or line.is_host else ""
     if google.usage_component(line.sku, "") != "accelerator":
         return ""
     if google.is_tpu(line.sku):
@@ -67,7 +68,7 @@ def charged(line: Line | GoogleLine, component: str) -> str:
 
 def family_of(name: str) -> str | None:
     """trainium, inferentia, tpu or gpu; None for what is none of them."""
-    prefix = re.match(r"nvidia-|[a-z]+", name)
+    prefix = re.match(r"nvidia-|[a-z]+", name.removeprefix("u-"))
     return FAMILIES.get(prefix[0]) if prefix else None
 
 
@@ -78,4 +79,5 @@ def place_of(line: Line | GoogleLine) -> tuple:
 
 def is_unrecorded(line: Line | GoogleLine, runs: Runs) -> bool:
     """An accelerator of which nobody kept records. A row of no project is of no account."""
-    return line.component == "accelerator" and line.sub_account_id != "" and place_of(line) not in runs.recorded
+    is_machine = line.component == "accelerator" and not getattr(line, "is_host", False)
+    return is_machine and line.sub_account_id != "" and place_of(line) not in runs.recorded

@@ -32,7 +32,7 @@ CHIPS_PER_NODE = {
     "v7x": 4,
 }
 
-ACCELERATED = re.compile(r"^(trn|inf|p[0-9]|g[0-9]|dl)[0-9a-z-]*\.")
+ACCELERATED = re.compile(r"^(?:(?:trn|inf|p[0-9]|gr?[0-9]|dl)[0-9a-z-]*\.|u-(?:trn|p[0-9]))")
 HOST = re.compile(r"BoxUsage|SpotUsage|Train|Cluster|UnusedBox|DedicatedUsage")
 STORAGE = re.compile(r"EBS|TimedStorage|VolumeUsage|Storage|Snapshot")
 NETWORK = re.compile(r"DataTransfer|(?:AWS|CloudFront)-(?:In|Out)-[A-Z]?Bytes|NatGateway")
@@ -74,6 +74,11 @@ def carbon_product(product_code: str) -> str:
 
 def instance_type_of(usage_type: str) -> str:
     return usage_type.rsplit(":", 1)[-1].removeprefix("ml.")
+
+
+def is_host(usage_type: str) -> bool:
+    """A dedicated host is billed by its family: HostUsage:p5."""
+    return "HostUsage:" in usage_type and ACCELERATED.match(f"{instance_type_of(usage_type)}.") is not None
 
 
 def chips_of(instance_type: str | None) -> int | None:

@@ -31,6 +31,9 @@ _GENERATIONS = (
     re.compile(r"\b(?:DWS Defined Duration|Reserved) v?(\d+[a-z]+)\b", re.I),
     re.compile(r"\b(?:DWS Defined Duration|Reserved)\b.*?\bV(\d+[a-z]+)\b", re.I),
 )
+# ct5lp-hightpu-4t: of a v4 and a v5p the letter p, of a v5e l or lp, of a v6e its own
+_MACHINES = re.compile(r"(?<![a-z0-9])ct(\d+)([a-z]*)-", re.I)
+_LITE = re.compile(r"TPU[ _-]?v?5[ _-]?lite|(?<![a-z0-9])v5[ _-]?lite", re.I)
 _HOST = re.compile(r"\b(core|ram|vcpu)\b", re.I)
 _STORAGE = re.compile(r"\b(storage|pd capacity|snapshot|hyperdisk|disk)\b", re.I)
 _NETWORK = re.compile(r"\b(network|networking|egress|ingress|data transfer|nat|load balancing|vpn|interconnect)\b", re.I)
@@ -40,6 +43,11 @@ def generation_of(sku: str) -> str:
     """v5e, v7x, ...; empty for what is no TPU, such as the management of one, or none of a name we know."""
     if MANAGEMENT.search(sku):
         return ""
+    if _LITE.search(sku):
+        return "v5e"
+    if machine := _MACHINES.search(sku):
+        number, letters = machine[1], machine[2].lower()
+        return f"v{number}" + ({"l": "e", "lp": "e", "p": "p" if number == "5" else ""}.get(letters, letters))
     for pattern in _GENERATIONS:
         if found := pattern.search(sku):
             return "v" + found[1].lower()

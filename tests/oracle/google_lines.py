@@ -181,7 +181,8 @@ def line_of(source_name: str, source_object: str, row_number: int, row: dict) ->
         is_spend_based=is_fee and (sku.lower().startswith("commitment - dollar") or not sku.lower().startswith("commitment")),
         spend_credit=spend_credit, has_resource_credit=facts.RESOURCE_CREDIT in kinds,
         subscription=_text(row, "subscription.instance_id"), is_usage=is_usage, is_fee=is_fee, is_support=is_support,
-        is_unused=system_labels.get("compute.googleapis.com/is_unused_reservation", "").lower() == "true",
+        is_unused=system_labels.get("compute.googleapis.com/is_unused_reservation", "").lower() == "true"
+        or "/reservations/" in _text(row, "resource.global_name"),
         invoice=_text(row, "invoice.month"),
         allocation=allocation_of(labels, system_labels, start, _text(row, "location.zone")),
         is_free=cost == 0 and lowered == 0, has_amount=float(at(row, "usage.amount") or 0) != 0,

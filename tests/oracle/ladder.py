@@ -44,7 +44,7 @@ def _managed_job(line: Line, runs: Runs) -> str | None:
 
 
 def _tagged_run(line: Line, runs: Runs, tag_keys: Iterable[str]) -> str | None:
-    for key in tag_keys:
+    for key in () if line.is_reserved_time else tag_keys:
         if found := [(tag.rank, tag.value) for tag in line.tags if tag.is_of(key)]:
             return runs.of_tag(min(found)[1], line.usage_month)
     return None
@@ -114,7 +114,11 @@ def residual_reason(line: Line, runs: Runs) -> str:
         return "unattributed"
     if is_unrecorded(line, runs):
         return "no_record"
-    if line.component == "accelerator" and (line.is_block_hour or is_held_in_its_month(line, [line.resource_id], runs)):
+    if (
+        line.component == "accelerator"
+        and not line.is_host
+        and (line.is_block_hour or is_held_in_its_month(line, [line.resource_id], runs))
+    ):
         return "idle"
     return "unlogged" if line.component == "accelerator" else "non_accelerator"
 

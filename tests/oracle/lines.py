@@ -77,6 +77,7 @@ class Line:
     gross: int = 0  # unblended, whether the bill has net amounts or not
     seller: str = ""  # who issues the invoice
     has_amount: bool = True
+    amount: Fraction = Fraction(1)  # of usage, in whatever unit; one where none is stated
     is_zero_priced: bool = False
 
     @property
@@ -95,6 +96,16 @@ class Line:
     @property
     def is_unused(self) -> bool:
         return self.status == "unused" or "UnusedBox" in self.usage_type or "UnusedDed" in self.usage_type
+
+    @property
+    def is_reserved_time(self) -> bool:
+        """Whether it counts the time of a reservation as a whole, at 0, beside its used and unused hours."""
+        return re.search(r"(^|-)(Reservation|DedicatedRes):", self.usage_type) is not None
+
+    @property
+    def is_host(self) -> bool:
+        """Whether it is of a dedicated host with accelerators: a price, and no hour of a machine."""
+        return facts.is_host(self.usage_type)
 
     @property
     def instance_type(self) -> str:
@@ -155,6 +166,24 @@ def purchase_of(row: dict, is_block_fee: bool) -> str:
     return "reservation" if is_reserved else ""
 
 
+def plan_of(row: dict) -> str:
+    """The training plan that a row names, wherever it does."""
+    named = (
+        row.get("reservation_reservation_a_r_n"),
+        row.get("capacity_reservation_capacity_reservation_arn"),
+        row.get("line_item_resource_id"),
+    )
+    return next((name for name in named if name and ":training-plan/" in name), "")
+
+
+def is_fee_of_plan(row: dict, kind: str, in_hours: bool) -> bool:
+    """What is billed of the plan itself and not by the hour, whatever it is called."""
+    if not (plan := plan_of(row)):
+        return False
+    is_bought = row.get("line_item_resource_id") == plan and _first_amount(row, "line_item_unblended_cost") != 0 and not in_hours
+    return kind in ("Fee", "Refund") or kind.endswith("Discount") or (kind == "Usage" and is_bought)
+
+
 def moves_data(row: dict) -> bool:
     """By AWS's family or service of transfer; by the usage type in bills that leave both out."""
     family = row.get("product_product_family") or (row.get("product") or {}).get("product_family")
@@ -171,7 +200,7 @@ def component_of(kind: str, usage_type: str, product_code: str, is_block_fee: bo
     if kind == "Tax" or kind.endswith("Fee") or "Support" in product_code:
         return "fee"
     instance_type = facts.instance_type_of(usage_type)
-    if facts.ACCELERATED.match(instance_type):
+    if facts.ACCELERATED.match(instance_type) or facts.is_host(usage_type):
         return "accelerator"
     if "." in instance_type and facts.HOST.search(usage_type):
         return "host"
@@ -220,10 +249,13 @@ def _amount_of(stated: object) -> float:
     return 1.0 if stated in (None, "") else float(str(stated))
 
 
-def _hours(row: dict, usage_type: str) -> int | None:
+def _is_in_hours(row: dict, usage_type: str) -> bool:
     unit = (row.get("pricing_unit") or "").lower()
-    in_hours = unit in ("hrs", "hours", "hour") or (unit == "" and ("BoxUsage" in usage_type or "SpotUsage" in usage_type))
-    return units(row.get("line_item_usage_amount"), MONEY) if in_hours else None
+    return unit in ("hrs", "hours", "hour") or (unit == "" and ("BoxUsage" in usage_type or "SpotUsage" in usage_type))
+
+
+def _hours(row: dict, usage_type: str) -> int | None:
+    return units(row.get("line_item_usage_amount"), MONEY) if _is_in_hours(row, usage_type) else None
 
 
 def line_of(source_name: str, source_object: str, row_number: int, row: dict) -> Line:
@@ -234,6 +266,8 @@ def line_of(source_name: str, source_object: str, row_number: int, row: dict) ->
     reservation_arn = row.get("reservation_reservation_a_r_n") or ""
     resource_id = row.get("line_item_resource_id") or ""
     is_block_fee = "CapacityBlockFee" in usage_type and reservation_arn != "" and kind not in ("Tax", "Credit")
+    if is_fee_of_plan(row, kind, _is_in_hours(row, usage_type)):
+        is_block_fee, reservation_arn = True, plan_of(row)
     (start, month), (end, _) = _time(row["line_item_usage_start_date"]), _time(row["line_item_usage_end_date"])
     unblended = _first_amount(row, "line_item_net_unblended_cost", "line_item_unblended_cost")
     effective = effective_of(row, kind, unblended, is_block_fee)
@@ -257,11 +291,12 @@ def line_of(source_name: str, source_object: str, row_number: int, row: dict) ->
         effective=effective, list_cost=list_cost,
         weight=(effective if list_cost is None else list_cost) if is_usage else 0,
         reservation_arn=reservation_arn, savings_plan_arn=row.get("savings_plan_savings_plan_a_r_n") or "",
-        block_arn=row.get("capacity_reservation_capacity_reservation_arn") or resource_id,
+        block_arn=plan_of(row) or row.get("capacity_reservation_capacity_reservation_arn") or resource_id,
         status=(row.get("capacity_reservation_capacity_reservation_status") or "").lower(), is_block_fee=is_block_fee,
         purchase=purchase_of(row, is_block_fee), is_pod=_is_pod(row), invoice=row.get("bill_invoice_id") or "",
         gross=_first_amount(row, "line_item_unblended_cost") or 0, seller=row.get("bill_invoicing_entity") or "",
         has_amount=_amount_of(row.get("line_item_usage_amount")) != 0,
+        amount=Fraction(_amount_of(row.get("line_item_usage_amount"))),
         told_plan=shown[1] if (shown := _TOLD_PLAN.search(row.get("line_item_line_item_description") or "")) else "",
     )  # fmt: skip
     if is_block_fee:

@@ -16,7 +16,7 @@ from .lines import Line
 from .numerals import MONEY, round_half_away
 from .own_figures import rows_of_tables
 
-OTHERWISE = re.compile(r"spot|preemptible|^dws|^reserved|calendar mode|^capacity optimized|^commitment")
+OTHERWISE = re.compile(r"spot|preemptible|^dws|attached to dws|^reserved|calendar mode|^capacity optimized|^commitment")
 HOURS = ("", "h", "hour", "hours")
 BOARDS = ("v2", "v3", "v4")  # priced by boards of four chips
 

@@ -13,8 +13,9 @@ import yaml
 from . import costs as cost_tables
 from . import emissions as emission_tables
 from . import google_ladder, google_lines
-from .blocks import prepare_blocks
+from .blocks import prepare_blocks, unknown_blocks
 from .calibration import calibrated_watts
+from .capacities import read_capacities
 from .carbon import aws_rows, gather
 from .cross_checks import cross_check_rows
 from .doubts import Judge, plausible_readings, plausible_samples
@@ -49,6 +50,7 @@ from .observed import Telemetry, observe
 from .on_demand import price, read_prices
 from .open_ends import billed_times, decide_open_ends
 from .own_figures import read_own_figures
+from .payers import refuse_hours_of_two
 from .places import Places
 from .power import (
     cut_at_readings,
@@ -110,6 +112,11 @@ def _run_months(runs: Runs, billed: set[RunMonth]) -> set[RunMonth]:
     return months
 
 
+def _is_book(source: dict) -> bool:
+    """A pro forma bill is never paid."""
+    return source.get("book", True) and not source.get("is_pro_forma", False)
+
+
 class Oracle:
     """One reading of the exports and the tables that follow from it; without a clock no bill is final."""
 
@@ -125,6 +132,7 @@ class Oracle:
         self.tag_keys = settings.get("run_tag_keys", ["training_run_id"])
         self.meters = settings.get("meters", {})
         self.lines = list(_read_lines(self._elected("aws_cur", bill_deliveries)))
+        refuse_hours_of_two(self.lines)
         count_discounts_once(self.lines)
         self.google_lines = list(_read_google_lines(self._elected("gcp_billing", partition_deliveries)))
         self.google_lines += _read_focus_lines(self._elected("gcp_focus", partition_deliveries))
@@ -158,7 +166,8 @@ class Oracle:
         decide_open_ends(self.runs, samples, times)
         self.runs.sizes = sizes_of(self.google_lines, self.runs)
         leave_inner_runs_their_chips(self.runs)
-        prepare_blocks(self.lines)
+        capacities = read_capacities(self._locations("user_inputs"), as_published)
+        self.unknown_blocks = unknown_blocks(prepare_blocks(self.lines, self.runs.plans_of_job, capacities), self.lines)
         self.flows = aws_flows(self.lines) | amortise(self.google_lines, self.tag_keys)
         price(lines, read_prices(self._locations("user_inputs"), as_published))
         doubt_zeros(lines, read_grants(self._locations("user_inputs"), as_published))
@@ -191,7 +200,7 @@ class Oracle:
         return [self._base / source["location"] for source in self._sources if source["kind"] == kind]
 
     def _elected(self, kind: str, find: Callable[[str, Path], Iterator[Delivery]], is_book: bool = True) -> list[Delivery]:
-        sources = [source for source in self._sources if source["kind"] == kind and source.get("book", True) is is_book]
+        sources = [source for source in self._sources if source["kind"] == kind and _is_book(source) is is_book]
         found = (delivery for source in sources for delivery in find(source["name"], self._base / source["location"]))
         return elect(found, self._as_published)
 
@@ -221,7 +230,7 @@ class Oracle:
             "fct_run_cell_costs": cost_tables.run_cell_rows(costs),
             "fct_residual_costs": cost_tables.residual_rows(costs),
             "fct_training_run_costs": run_costs,
-            "fct_prepaid": prepaid_rows(self.flows),
+            "fct_prepaid": prepaid_rows(self.flows, self.unknown_blocks),
             "fct_run_cell_emissions": emission_tables.run_cell_rows(emissions, self.carbon),
             "fct_residual_emissions": emission_tables.residual_rows(emissions, self.carbon),
             "fct_training_run_emissions": book,

@@ -88,11 +88,11 @@ def aws_flows(lines: Iterable[Line]) -> Flows:
     return flows
 
 
-def prepaid_rows(flows: Flows) -> dict[tuple, dict]:
+def prepaid_rows(flows: Flows, unknown: set[tuple[str, str]]) -> dict[tuple, dict]:
     """fct_prepaid: opening + purchased - refunded - used - unused = closing, for the months in which something moved."""
     rows = {}
     for (provider, payer, commitment_id, currency), months in flows.items():
-        opening, is_known, stated = 0, True, 0
+        opening, is_known, stated = 0, (commitment_id, currency) not in unknown, 0
         bought_for: set[str] = set()
         for month in sorted(months):
             flow = months[month]

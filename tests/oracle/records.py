@@ -48,6 +48,7 @@ class Record:
     is_own: bool  # a run.json, whose word goes before a scheduler's
     provider_name: str | None = None
     aliases: set[tuple[str, str]] = field(default_factory=set)
+    plans: set[str] = field(default_factory=set)  # of SageMaker, which paid for its hours: no names of the run
     holdings: list[tuple[str, int, int, int | None, str | None, int]] = field(default_factory=list)
     attempts: list[tuple[int, int]] = field(default_factory=list)
     sdk_version: str | None = None
@@ -76,6 +77,7 @@ class Runs:
     ambiguous: set[str]
     run_of_job: dict[str, str]  # SageMaker ARN or name of a Vertex AI job -> run
     windows: dict[str, list[Window]]  # resource -> windows in order of start
+    plans_of_job: dict[str, set[str]] = field(default_factory=dict)  # SageMaker ARN -> plans that paid for it
     provider_of: dict[str, str] = field(default_factory=dict)  # run -> provider its record names
     software: dict[str, str] = field(default_factory=dict)  # run -> version of its SDK
     workloads: dict[str, str] = field(default_factory=dict)  # run -> what it trains, else its model
@@ -146,7 +148,9 @@ def _own_record(document: dict) -> Record:
     record.aliases = {
         (alias["system"], f"{cluster}/{alias['id']}" if cluster and alias["system"] == jobs.SLURM else alias["id"])
         for alias in document.get("aliases") or ()
+        if alias["system"] != "training_plan"
     }
+    record.plans = {alias["id"] for alias in document.get("aliases") or () if alias["system"] == "training_plan"}
     record.parent = document.get("parent_run_id")
     for attempt in document.get("attempts") or ():
         if (begun := _time(attempt.get("started_at"))) is not None:
@@ -179,6 +183,7 @@ def _sagemaker_record(document: dict) -> Record:
     record = Record(document["TrainingJobName"], is_own=False, provider_name="AWS", aliases=aliases)
     start, end = _time(document.get("TrainingStartTime")), _first(_time(document.get("TrainingEndTime")), STILL_HELD)
     resources = document.get("ResourceConfig") or {}
+    record.plans = {plan for plan in [resources.get("TrainingPlanArn")] if plan}
     if start is not None:
         kind = (resources.get("InstanceType") or "").removeprefix("ml.") or None
         record.holdings.append((document["TrainingJobArn"], start, end, None, kind, resources.get("InstanceCount") or 1))

@@ -53,6 +53,11 @@ def resolve(records: list[Record]) -> Runs:
             }
             for other, is_unclear in own - {(name, False)}:
                 runs.other_names.setdefault(other, set()).add((name, is_unclear))
+    for record in records:
+        alike = [other for other in records if (other.is_own, other.recorded_id) == (record.is_own, record.recorded_id)]
+        for system, job in record.aliases:
+            if system == "sagemaker" and (plans := set().union(*(other.plans for other in alike))):
+                runs.plans_of_job.setdefault(job, set()).update(plans)
     windows: dict[str, set[Window]] = {}
     parents: dict[str, str] = {}
     for name, group in zip(names, groups, strict=True):

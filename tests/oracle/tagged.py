@@ -49,6 +49,7 @@ def tagged_lines(parts: Iterable[Part], runs: Runs) -> list[tuple[str, Line | Go
     return [
         (part.run, part.line) for part in parts
         if part.rule == "tag" and part.component == "accelerator" and part.line.is_usage
+        and not getattr(part.line, "is_host", False)
         and (part.run, part.line.usage_month) not in known
     ]  # fmt: skip
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from .builders import ACCOUNT, HELD, NODE, PAYER, TEN, Exports, hour, run
+from .numerals import OracleError
 from .oracle import Oracle, Tables
 from .readings import by_reason, by_run
 
@@ -167,3 +168,45 @@ def test_the_newest_execution_counts_or_the_newest_up_to_a_time(exports: Exports
     config = exports.config()
     assert [line.billed for line in Oracle(config).lines] == [19 * 10**12]
     assert [line.billed for line in Oracle(config, datetime(2026, 5, 3, tzinfo=UTC)).lines] == [20 * 10**12]
+
+
+OTHER = {"bill_payer_account_id": "000099990000"}
+
+
+def test_an_hour_of_an_accelerator_that_two_payers_bill_is_refused_and_parts_of_it_are_not(exports: Exports) -> None:
+    """One instance on the paid bill and on a pro forma one; an account that moves at half past ten has two halves."""
+    exports.bill([hour(TEN, 21.5)])
+    exports.bill([hour(TEN, 21.5) | OTHER], name="group")
+    with pytest.raises(OracleError, match=f"{NODE}.*2026-04-01.*'{PAYER}', '000099990000'"):
+        Oracle(exports.config())
+    exports.sources[1]["is_pro_forma"] = True
+    assert by_reason(Oracle(exports.config()).tables()) == {("accelerator", "no_record"): "21.500000000000"}
+    del exports.sources[1]["is_pro_forma"]
+    half = {"line_item_usage_amount": 0.5}
+    exports.bill([hour(TEN, 10.0, **half)])
+    exports.bill([hour(TEN, 11.0, **half) | OTHER], name="group")
+    tables = Oracle(exports.config()).tables()
+    assert sum(row["billed_cost"] for row in tables["fct_residual_costs"].values()) == 21
+
+
+def test_a_machine_without_accelerators_may_be_on_two_bills(exports: Exports) -> None:
+    plain = hour(TEN, 2.0, line_item_usage_type="USE2-BoxUsage:m7i.large")
+    exports.bill([plain])
+    exports.bill([plain | OTHER], name="group")
+    assert sum(row["billed_cost"] for row in Oracle(exports.config()).tables()["fct_residual_costs"].values()) == 4
+
+
+@pytest.mark.parametrize(
+    ("usage_type", "expected"),
+    [
+        ("USE2-BoxUsage:gr6.8xlarge", ("accelerator", "gr6.8xlarge", "no_record")),
+        ("USE2-HostUsage:p5", ("accelerator", "p5", "unlogged")),
+        ("USE2-HostUsage:m7i", ("other_usage", "", "non_accelerator")),
+        ("USE2-BoxUsage:u-12tb1.112xlarge", ("host", "", "non_accelerator")),
+    ],
+)
+def test_a_host_and_a_graphics_machine_with_much_memory_are_of_accelerators(
+    ledger: Callable[..., Tables], usage_type: str, expected: tuple
+) -> None:
+    tables = ledger([hour(TEN, 20.0, line_item_usage_type=usage_type)])
+    assert [key[-3:] for key in tables["fct_residual_costs"]] == [expected]

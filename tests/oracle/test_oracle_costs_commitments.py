@@ -87,6 +87,30 @@ def test_a_block_paid_in_one_month_and_used_in_the_next_rolls_forward(exports: E
     assert rolled == {APRIL: (0, 90), date(2026, 5, 1): (90, 0)}
 
 
+@pytest.mark.parametrize(
+    ("columns", "closing"),
+    [
+        ({}, None),
+        ({"reservation_number_of_reservations": "2"}, 90),
+        ({"reservation_start_time": "2026-05-02T00:00:00Z", "reservation_end_time": "2026-05-03T00:00:00Z"}, 90),
+    ],
+)
+def test_a_begun_block_without_a_number_and_without_an_hour_has_an_unknown_balance(
+    ledger: Callable[..., Tables], columns: dict, closing: int | None
+) -> None:
+    """Its number would show what of it is open; before it begins, all of it is."""
+    [prepaid] = ledger([block_fee(90.0, **columns)])["fct_prepaid"].values()
+    assert (prepaid["purchased_cost"], prepaid["opening_cost"] is None, prepaid["closing_cost"]) == (90, closing is None, closing)
+
+
+def test_an_extension_without_a_number_is_of_the_instances_of_its_block(ledger: Callable[..., Tables]) -> None:
+    """Two instances for four hours, 160.00, and for four more, 160.00 as well: 20.00 an hour, of which one is billed."""
+    number = {"reservation_number_of_reservations": "2"}
+    added = {"reservation_start_time": "2026-04-10T14:00:00Z", "reservation_end_time": "2026-04-10T18:00:00Z"}
+    tables = ledger([block_fee(160.0, **number), block_fee(160.0, **added), block_hour("2026-04-10T14:00:00")])
+    assert by_reason(tables, "effective_cost")["accelerator", "no_record"] == "20.000000000000"
+
+
 def test_a_savings_plan_shows_its_effective_cost_and_its_cent_of_rounding(ledger: Callable[..., Tables]) -> None:
     arn = {"savings_plan_savings_plan_a_r_n": "arn:sp"}
     covered = hour(

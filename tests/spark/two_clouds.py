@@ -85,7 +85,7 @@ def _aws_rows() -> list[dict]:
         *day_of_hours("i-shared", 7.000000000001, line_item_net_unblended_cost=6.333333333333),
         *day_of_hours("i-idle", EXACT, product={"region": "us-east-2"}, product_region_code=None),
         BLOCK_FEE | block_term | {"line_item_unblended_cost": 400.000000000001, "reservation_reservation_a_r_n": BLOCK},
-        *(hour(_at(at), 0.0, line_item_usage_type="USE2-Reservation:trn2.48xlarge", **block) for at in (6, 7, 8)),
+        *(hour(_at(at), 0.0, line_item_usage_type="USE2-BoxUsage:trn2.48xlarge", **block) for at in (6, 7, 8)),
         hour(_at(5), 9.123456789012, line_item_line_item_type="SavingsPlanCoveredUsage",
              savings_plan_savings_plan_effective_cost=3.000000000007, **covered),
         hour(_at(5), -9.123456789011, line_item_line_item_type="SavingsPlanNegation", **covered),

@@ -40,6 +40,9 @@ class BillMonth(msgspec.Struct, frozen=True, kw_only=True):
     uninvoiced_lines: int = 0  # lines without the invoice number that every line of a settled month has
 
 
+PLANS = "training-plan"  # as their ARNs have it: the one name under which rows go that a plan of SageMaker may have paid for
+
+
 class Commitment(msgspec.Struct, frozen=True, kw_only=True):
     """Rows of a bill that belong to one capacity block; they touch every month from the first on."""
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from dagster_project.base.kinds import KINDS, Kind
 from dagster_project.base.months import months_touched
-from dagster_project.landing.deriving.contents import BillMonth, Commitment, Controls, Figures, highest_version
+from dagster_project.landing.deriving.contents import PLANS, BillMonth, Commitment, Controls, Figures, highest_version
 from dagster_project.landing.deriving.exact_sql import MONEY, exact_sums, exact_total
 from dagster_project.landing.deriving.one_reading import DIGEST, GROUPS, Asked
 
@@ -55,6 +55,19 @@ def _bill(field: str, months: Rows, jobs: Rows, blocks: Rows) -> Controls:
 
 # the engine asks `contains` once per distinct text of a column, and an expression once per row
 _IS_BLOCK = "contains(line_item_resource_id, 'capacity-reservation') OR contains(line_item_resource_id, 'cr-')"
+# a plan of SageMaker may have paid for whatever SageMaker bills at 0: its fee and these rows are taken together
+_IS_OF_PLAN = (
+    " OR ".join(
+        f"contains({name}, ':{PLANS}/')"
+        for name in (
+            "reservation_reservation_a_r_n",
+            "capacity_reservation_capacity_reservation_arn",
+            "line_item_resource_id",
+        )
+    )
+    + " OR (line_item_product_code = 'AmazonSageMaker' AND"
+    " coalesce(TRY_CAST(line_item_unblended_cost__text AS DOUBLE), line_item_unblended_cost) = 0)"
+)
 _NET = "line_item_net_unblended_cost", "line_item_net_unblended_cost__text"
 _HAS_NET = " OR ".join(f"{name} IS NOT NULL" for name in _NET)
 
@@ -207,6 +220,7 @@ BY_KIND = {
             "used_block": "capacity_reservation_capacity_reservation_arn",
             "named_block": f"CASE WHEN {_IS_BLOCK} THEN "
             f"CASE WHEN regexp_matches(line_item_resource_id, '{BLOCK_RESOURCE}') THEN line_item_resource_id END END",
+            "plans": f"CASE WHEN {_IS_OF_PLAN} THEN '{PLANS}' END",
             "job": "CASE WHEN contains(line_item_resource_id, ':training-job/') THEN line_item_resource_id END",
         },
         sums={
@@ -219,7 +233,7 @@ BY_KIND = {
             "jobs": _jobs_sql("job"),
             "blocks": f"""
                 SELECT delivery, commitment_id, strftime(min(usage_month), '%Y-%m'), {DIGEST}
-                FROM (SELECT *, unnest(list_distinct([fee_block, used_block, named_block])) AS commitment_id FROM {GROUPS})
+                FROM (SELECT *, unnest(list_distinct([fee_block, used_block, named_block, plans])) AS commitment_id FROM {GROUPS})
                 WHERE commitment_id <> '' GROUP BY delivery, commitment_id ORDER BY commitment_id
             """,
         },

@@ -4,7 +4,7 @@
 with charges as (
     select *, fee_cost as effective_cost from {{ ref('int_aws_capacity_blocks') }}
     where block_arn in (
-        select used.block_arn from {{ ref('int_aws_block_lines') }} as used
+        select used.block_arn from {{ ref('int_aws_fees_and_hours') }} as used
         where {{ in_build_months('used.usage_month') }}
     )
 ),
@@ -12,6 +12,7 @@ with charges as (
 hours as (
     select
         charges.charge_id,
+        charges.block_arn,
         lines.usage_month,
         lines.line_id,
         -- parts are named by their place in time, so ties go to the earlier hour
@@ -20,7 +21,7 @@ hours as (
             order by lines.charge_period_start, lines.source_object, lines.row_number
         ) as string), 12, '0') as part_id,
         lines.billed_us as w
-    from {{ ref('int_aws_block_lines') }} as lines
+    from {{ ref('int_aws_fees_and_hours') }} as lines
     inner join charges
         on
             lines.block_arn = charges.block_arn
@@ -34,6 +35,9 @@ parts as (
     select charge_id, part_id, w from hours
     union all
     select charge_id, '~residual' as part_id, open_us as w from charges
+    union all
+    select charge_id, '~unused' as part_id, unused_us as w from charges
+    where unused_us > 0
 ),
 
 shares as (
@@ -41,6 +45,14 @@ shares as (
 )
 
 -- what is still prepaid is no hour's
-select hours.usage_month, charge_id, hours.line_id, shares.effective_cost
+select hours.usage_month, charge_id, hours.block_arn, hours.line_id, shares.effective_cost
 from shares
 inner join hours using (charge_id, part_id)
+
+union all
+
+-- what of a plan was not used is of no row but its fee's
+select charges.fee_month as usage_month, charge_id, charges.block_arn, charges.fee_line_id as line_id, shares.effective_cost
+from shares
+inner join charges using (charge_id)
+where shares.part_id = '~unused'

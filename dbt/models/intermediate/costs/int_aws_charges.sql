@@ -3,7 +3,7 @@
 with charges as (
     select
         lines.*,
-        shares.line_id is not null as is_block_hour,
+        shares.line_id is not null and lines.is_usage as is_block_hour,
         {{ exact_sum(['lines.effective_cost', 'coalesce(shares.effective_cost, 0)'], 12) }} as charged_cost,
         -- what an hour outside a block costs on demand
         prices.price_per_hour
@@ -31,7 +31,10 @@ select
     resource_id as job_id,
     -- an instance id is of one machine anywhere
     cast(null as string) as machine_place,
-    instance_type, run_tag, has_invoice,
+    instance_type,
+    -- used hours of a reservation are rows of their own: with the tag of the row for all of its time a run would have them twice
+    case when not {{ aws_is_reserved_time('usage_type') }} then run_tag end as run_tag,
+    has_invoice,
     is_usage as is_part_of_usage,
     is_usage, is_discount, is_accelerator_type, is_block_hour, billed_us, cost_component, billed_cost,
     charged_cost as effective_cost,

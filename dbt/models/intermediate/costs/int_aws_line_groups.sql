@@ -23,17 +23,46 @@ jobs as (
     where alias_system = 'sagemaker'
 ),
 
+plan_lines as (
+    select
+        *,
+        -- how a bill writes a training plan of SageMaker is in no public one: its ARN may be in any of these
+        case
+            when reservation_arn like '%:training-plan/%' then reservation_arn
+            when capacity_reservation_arn like '%:training-plan/%' then capacity_reservation_arn
+            when resource_id like '%:training-plan/%' then resource_id
+        end as plan_arn
+    from {{ ref('stg_aws_cur__line_items') }}
+),
+
 block_lines as (
     select
         *,
         {{ normalised_run_id('run_tag') }} as tag_run_id,
         -- without its reservation a block fee cannot be laid onto hours and stays a plain fee; tax on it and a credit for it
-        -- never reach a run
-        usage_type like '%CapacityBlockFee%'
-        and reservation_arn is not null
-        and line_item_type not in ('Tax', 'Credit') as is_block_fee,
+        -- never reach a run. Of a plan what is billed of the plan itself and not by the hour is its fee, whatever it is called
+        (
+            usage_type like '%CapacityBlockFee%'
+            and reservation_arn is not null
+            and line_item_type not in ('Tax', 'Credit')
+        )
+        or (
+            plan_arn is not null
+            and (
+                line_item_type in ('Fee', 'Refund')
+                or line_item_type like '%Discount'
+                or (
+                    line_item_type = 'Usage'
+                    and resource_id = plan_arn
+                    and {{ as_double('gross_unblended_cost') }} <> 0
+                    and not {{ aws_is_in_hours('plan_lines') }}
+                )
+            )
+        ) as is_block_fee,
         coalesce(
-            capacity_reservation_arn, case when resource_id like '%:capacity-reservation/%' then resource_id end
+            plan_arn,
+            capacity_reservation_arn,
+            case when resource_id like '%:capacity-reservation/%' then resource_id end
         ) as stated_block_arn,
         -- what a row costs over its term, where a reservation or a plan pays for it
         case line_item_type
@@ -48,7 +77,7 @@ block_lines as (
         and {{ as_double('unblended_cost') }} = 0
         and {{ as_double('gross_unblended_cost') }} = 0
         and coalesce({{ as_double('usage_amount') }}, 1) <> 0 as is_unpriced
-    from {{ ref('stg_aws_cur__line_items') }}
+    from plan_lines
 ),
 
 placed_lines as (
@@ -133,7 +162,9 @@ line_groups as (
         product_family = 'Data Transfer' or 'AWSDataTransfer' in (service_code, product_service_code) as is_stated_transfer,
         invoice_id is not null as has_invoice,
         invoicing_entity,
-        run_tag, reservation_arn, savings_plan_arn,
+        run_tag,
+        case when is_block_fee then coalesce(plan_arn, reservation_arn) else reservation_arn end as reservation_arn,
+        savings_plan_arn,
         -- the refund of a one-time fee names its plan in its text alone, by the end of its ARN
         case
             when

@@ -16,6 +16,8 @@ with classified_lines as (
         -- SppDiscount, DistributorDiscount, RiVolumeDiscount ...: AWS adds kinds, and each lowers what it is on
         lines.line_item_type like '%Discount' and not lines.is_pod as is_any_discount,
         {{ aws_is_accelerator('lines.instance_type') }} as is_accelerator_type,
+        -- a dedicated host is billed by its family, HostUsage:p5, and the machines on it at 0: it has no hours of a machine
+        lines.usage_type like '%HostUsage:%' and {{ aws_is_accelerator("lines.instance_type || '.'") }} as is_accelerator_host,
         case
             when lines.is_pod then null
             when lines.is_block_fee then 'capacity_block'
@@ -45,7 +47,7 @@ select
     is_accelerator_type,
     -- a Savings Plan of EC2 is bought for a family of instances: EC2SP:trn1.1yrNoUpfront
     case
-        when not is_accelerator_type then ''
+        when not is_accelerator_type and not is_accelerator_host then ''
         when usage_type like '%EC2SP:%' then split_part(instance_type, '.', 1)
         else instance_type
     end as accelerator_name,
@@ -76,7 +78,7 @@ select
         when line_item_type in ('Credit', 'Refund') and not is_block_fee then 'credit'
         when is_support or is_block_fee or line_item_type in ('Tax', 'SavingsPlanNegation') then 'fee'
         when line_item_type like '%Fee' or (is_any_discount and commitment_kind is not null) then 'fee'
-        when is_accelerator_type then 'accelerator'
+        when is_accelerator_type or is_accelerator_host then 'accelerator'
         when
             instance_type like '%.%'
             and {{ matches('usage_type', '(BoxUsage|SpotUsage|Train|Cluster|UnusedBox|DedicatedUsage)') }} then 'host'

@@ -11,7 +11,7 @@ with spend_based as (
 -- hours of a block, and Google's use that a commitment covers in whole or in part: what the commitment pays of them is a share
 shares as (
     select
-        shares.usage_month, shares.line_id, lines.block_arn as commitment_id, 'capacity_block' as commitment_kind,
+        shares.usage_month, shares.line_id, shares.block_arn as commitment_id, 'capacity_block' as commitment_kind,
         false as is_spend_based,
         case when lines.is_unused_reservation then 'unused' else 'used' end as commitment_part,
         shares.effective_cost,
@@ -20,7 +20,8 @@ shares as (
         cast(null as decimal(38, 12)) as contracted_cost
     from {{ ref('int_aws_block_shares') }} as shares
     inner join {{ ref('int_aws_lines') }} as lines using (usage_month, line_id)
-    where {{ in_build_months('shares.usage_month') }}
+    -- what of a plan was not used is on its fee, whole
+    where lines.is_usage and {{ in_build_months('shares.usage_month') }}
 
     union all
 

@@ -1,8 +1,10 @@
-{#- where a description names the generation: after the word, before it, or alone in a flex-start SKU. A generation is a number
-    that may have letters: v5e, 7x, 8t, v8. The "v1" of "Commitment v1: TpuV5e" is none -#}
+{#- where a description names the generation: in a machine type, after the word, before it, or alone in a flex-start SKU. A
+    generation is a number that may have letters: v5e, 7x, 8t, v8. The "v1" of "Commitment v1: TpuV5e" is none -#}
 {%- set spellings = [
-    'tpu[ -]?v([0-9]+[a-z]*)',
-    'tpu[ -]?([0-9]+[a-z]+)',
+    '(?:^|[^0-9a-z])ct([0-9]+)p-',
+    '(?:^|[^0-9a-z])ct([0-9]+[a-z])-',
+    'tpu[ _-]?v([0-9]+[a-z]*)',
+    'tpu[ _-]?([0-9]+[a-z]+)',
     'tpu([0-9]+)(?:[^0-9a-z]|$)',
     '(?:^|[^0-9a-z])v?([0-9]+[a-z]) tpu',
     '(?:^|[^0-9a-z])v([0-9]+) tpu',
@@ -10,6 +12,8 @@
     '^dws defined duration (?:tpu )?v([0-9]+)(?:[^0-9a-z]|$)',
     '^(?:dws|reserved).*[^0-9a-z]v([0-9]+[a-z])',
 ] %}
+{#- the same chip in words and as a machine type #}
+{%- set lite = '(tpu[ _-]?v?5[ _-]?lite|(^|[^0-9a-z])(v5[ _-]?lite|ct5lp?-))' %}
 {#- the GPU that a description names, as Google calls it; the first that fits, so the longer name goes before the shorter #}
 {%- set gpus = [
     ('a100 80gb', 'nvidia-a100-80gb'),
@@ -40,13 +44,20 @@ recognised_skus as (
         (
             {{ matches('sku', '(^|[^a-z])(cloud)?tpu') }}
             or {{ matches('sku', '^dws defined duration (v[0-9]+[a-z]?|[0-9]+[a-z])([^0-9a-z]|$)') }}
+            -- a machine type, ct5lp-hightpu-4t
+            or {{ matches('sku', '(^|[^0-9a-z])ct[0-9]+[a-z]*-') }}
+            or {{ matches('sku', lite) }}
         )
         and not {{ matches('sku', 'management[ -]?fee') }} as is_tpu,
-        coalesce(
-            {%- for spelling in spellings %}
-            nullif(regexp_extract(sku, '{{ spelling }}', 1), ''){{ ',' if not loop.last }}
-            {%- endfor %}
-        ) as generation,
+        case
+            when {{ matches('sku', lite) }} then '5e'
+            when {{ matches('sku', '(^|[^0-9a-z])ct5p-') }} then '5p'
+            else coalesce(
+                {%- for spelling in spellings %}
+                nullif(regexp_extract(sku, '{{ spelling }}', 1), ''){{ ',' if not loop.last }}
+                {%- endfor %}
+            )
+        end as generation,
         {{ matches('sku', '(^|[^a-z])(gpu|nvidia)([^a-z]|$)') }}
         and not {{ matches('sku', '(management[ -]?fee|licens)') }} as is_gpu
     from skus
@@ -72,7 +83,7 @@ select
     case
         when sku like 'commitment%' then 'commitment'
         when {{ matches('sku', '(^reserved|calendar mode)') }} then 'reserved'
-        when sku like 'dws%' then 'flex_start'
+        when {{ matches('sku', '(^dws|attached to dws)') }} then 'flex_start'
         when {{ matches('sku', '(spot|preemptible)') }} then 'spot'
         when sku like 'capacity optimized%' then 'capacity_optimized'
         else 'on_demand'

@@ -29,12 +29,12 @@ with flows as (
         {{ cell_of('lines') }},
         lines.billing_currency,
         'capacity_block' as commitment_kind,
-        lines.block_arn as commitment_id,
+        shares.block_arn as commitment_id,
         nullif(lines.accelerator_name, '') as bought_for,
         0 as purchased_cost,
         0 as refunded_cost,
-        case when lines.is_unused_reservation then 0 else shares.effective_cost end as amortised_used_cost,
-        case when lines.is_unused_reservation then shares.effective_cost else 0 end as amortised_unused_cost,
+        case when lines.is_unused_reservation or not lines.is_usage then 0 else shares.effective_cost end as amortised_used_cost,
+        case when lines.is_unused_reservation or not lines.is_usage then shares.effective_cost else 0 end as amortised_unused_cost,
         0 as stated_row_count
     from {{ ref('int_aws_block_shares') }} as shares
     inner join {{ ref('int_aws_lines') }} as lines using (usage_month, line_id)

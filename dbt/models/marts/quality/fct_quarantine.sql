@@ -210,6 +210,24 @@ where reason = 'zero_priced'
 union all
 
 select
+    lines.source_name,
+    lines.source_object,
+    min(lines.row_number) as row_number,
+    'reservation_number_of_reservations' as column_name,
+    blocks.block_arn || ': ' || {{ replace_all('cast(max(blocks.fee_cost) as string)', '[.]?0+$', '') }} || ' '
+    || blocks.billing_currency || ' paid, instances not stated, no hour billed' as value,
+    'unknown_block' as reason,
+    'what of it is used up is unknown, so its balance in fct_prepaid is null; land the bills that have its hours, '
+    || 'or state its instances in user_inputs' as remedy
+from {{ ref('int_aws_capacity_blocks') }} as blocks
+inner join {{ ref('int_aws_fees_and_hours') }} as lines
+    on blocks.block_arn = lines.block_arn and blocks.billing_currency = lines.billing_currency
+where blocks.is_open_unknown and lines.is_block_fee
+group by lines.source_name, lines.source_object, blocks.block_arn, blocks.billing_currency
+
+union all
+
+select
     source_name,
     source_object,
     row_number,

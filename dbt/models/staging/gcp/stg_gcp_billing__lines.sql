@@ -98,8 +98,9 @@ select
     lower(coalesce(usage_pricing_unit, '')) as pricing_unit,
     -- on a fee row of a spend-based commitment: the SKU whose usage this part of the fee pays for
     coalesce({{ map_get('labels', 'goog-originating-sku-id') }}, '') as originating_sku_id,
-    lower(coalesce({{ map_get('system_labels', 'compute.googleapis.com/is_unused_reservation') }}, ''))
-    = 'true' as is_unused_reservation,
+    -- used hours are of an instance or a node; what is billed of the reservation itself was not used
+    lower(coalesce({{ map_get('system_labels', 'compute.googleapis.com/is_unused_reservation') }}, '')) = 'true'
+    or coalesce(resource_global_name like '%/reservations/%', false) as is_unused_reservation,
     -- as of the time of use, and no rule reads them: they tell who asks why a row costs what it does, and where its project stood
     -- then. Nothing is ever grouped by them (ADR 0036)
     {{ to_exact('currency_conversion_rate', 12) }} as currency_conversion_rate,

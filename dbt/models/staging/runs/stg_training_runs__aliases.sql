@@ -5,4 +5,5 @@ select distinct
     lower(alias_system) as alias_system,
     alias_id
 from {{ source('raw', 'training_runs') }}
-where part = 'alias' and alias_id is not null
+-- a plan that pays for a job is no name of it: stg_training_runs__plans
+where part = 'alias' and alias_id is not null and lower(alias_system) <> 'training_plan'

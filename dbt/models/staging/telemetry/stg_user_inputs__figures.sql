@@ -4,7 +4,7 @@ with stated as (
         *,
         cast({{ to_exact('value', 12) }} as decimal(28, 9)) as stated_value
     from {{ source('raw', 'user_inputs') }}
-    where kind not in ('comparison_plan', 'model_name')
+    where kind not in ('comparison_plan', 'model_name', 'capacity')
 )
 
 select
