@@ -10,9 +10,9 @@ from pathlib import Path
 
 import yaml
 
+from . import aws_focus, google_ladder, google_lines
 from . import costs as cost_tables
 from . import emissions as emission_tables
-from . import google_ladder, google_lines
 from .blocks import prepare_blocks
 from .calibration import calibrated_watts
 from .carbon import aws_rows, gather
@@ -85,6 +85,13 @@ def _read_lines(deliveries: list[Delivery]) -> Iterator[Line]:
                 yield line_of(delivery.source_name, key, number, row)
 
 
+def _read_aws_focus_lines(deliveries: list[Delivery]) -> Iterator[Line]:
+    for delivery in deliveries:
+        for key, path in delivery.files:
+            for number, row in enumerate(rows_of(path, aws_focus.COLUMNS), start=1):
+                yield line_of(delivery.source_name, key, number, aws_focus.as_cur(row))
+
+
 def _read_google_lines(deliveries: list[Delivery]) -> Iterator[google_lines.GoogleLine]:
     for delivery in deliveries:
         for key, path in delivery.files:
@@ -125,10 +132,12 @@ class Oracle:
         self.tag_keys = settings.get("run_tag_keys", ["training_run_id"])
         self.meters = settings.get("meters", {})
         self.lines = list(_read_lines(self._elected("aws_cur", bill_deliveries)))
+        self.lines += _read_aws_focus_lines(self._elected("aws_focus", bill_deliveries))
         count_discounts_once(self.lines)
+        # beside the book, which the configuration states
+        self.other_aws_lines = list(_read_aws_focus_lines(self._elected("aws_focus", bill_deliveries, is_book=False)))
         self.google_lines = list(_read_google_lines(self._elected("gcp_billing", partition_deliveries)))
         self.google_lines += _read_focus_lines(self._elected("gcp_focus", partition_deliveries))
-        # beside the book, which the configuration states
         self.other_lines = list(_read_focus_lines(self._elected("gcp_focus", partition_deliveries, is_book=False)))
         google_carbon = self._elected("gcp_carbon", partition_deliveries)
         projects = Projects(
@@ -207,6 +216,7 @@ class Oracle:
         reconciled = cost_tables.conservation_rows(lines, rounding, costs)
         reconciled |= emission_tables.conservation_rows(emissions, self.carbon)
         reconciled |= cross_check_rows(self.google_lines, self.other_lines)
+        reconciled |= cross_check_rows(self.lines, self.other_aws_lines)
         reconciled |= reconciliation_rows(self.energy, emissions, self.carbon, self.parts, self.own)
         reconciled |= invoice_rows(self.google_lines)
         judged = Judgements.of(self.parts, self.calendar)
