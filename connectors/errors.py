@@ -93,8 +93,10 @@ def shorten(value: str, limit: int = 200) -> str:
 OWN_KIND = "If it is one, give it a source of its own kind."
 _CUR = "AWS bills are read as CUR 2.0 or as a legacy report: give one of these a source of kind aws_cur."
 _FOCUS = "FOCUS is read as AWS Data Exports delivers it (aws_focus) and of Google Cloud from its export in BigQuery (gcp_focus)."
-_BIGQUERY = (
-    "Bills of Google Cloud are read from their export in BigQuery: give its table a source of kind gcp_billing."
+_BIGQUERY = "Bills of Google Cloud are read from their export in BigQuery: give its table a source of kind gcp_billing."
+_CONSOLE = (
+    "Put the console's monthly report below a folder payer=<account id>, and account=<account id> where it is a member's, of a "
+    "source of kind aws_carbon; reports by quarter or year are not read."
 )
 _CARBON = "Carbon is read from a CARBON_EMISSIONS export of AWS Data Exports: give it a source of kind aws_carbon."
 
@@ -108,7 +110,7 @@ _LOOKS: tuple[tuple[str, tuple[bytes, ...], str], ...] = (
     ("an aws_cur", (b"line_item_usage_start_date",), OWN_KIND),
     ("an aws_cur", (b"lineItem/UsageStartDate",), OWN_KIND),
     ("an aws_carbon", (b"total_mbm_emissions_value", b"usage_account_id"), OWN_KIND),
-    ("a carbon report of the AWS console, which names no account and is not read", (b"total_mbm_emissions", b"region"), _CARBON),
+    ("a carbon report of the AWS console, which names no account", (b"total_mbm_emissions", b"region"), _CONSOLE),
     ("an answer of the AWS Sustainability API, which is not read", (b'"EmissionsValues"',), _CARBON),
     ("an answer of AWS Cost Explorer, which is not read", (b'"ResultsByTime"',), _CUR),
     ("carbon by AWS's experimental script, whose endpoint is switched off", (b'"carbonEmissionEntries"',), _CARBON),

@@ -68,7 +68,15 @@ DESCRIPTORS: dict[str, Descriptor] = {
         tag_column="Tags",
         category_column="x_CostCategories",
     ),
-    "aws_carbon": Descriptor("aws.carbon", "carbon", "AWS", payer_column="payer_account_id", account_column="usage_account_id"),
+    "aws_carbon": Descriptor(
+        "aws.carbon",
+        "carbon",
+        "AWS",
+        payer_column="payer_account_id",
+        account_column="usage_account_id",
+        # what no report of the console has
+        detail_columns=("region_code", "usage_period_end", "last_refresh_timestamp"),
+    ),
     "gcp_billing": _GOOGLE_BILL(
         "gcp.billing", line_type_column="cost_type", detail_columns=("resource_name", "resource_global_name")
     ),

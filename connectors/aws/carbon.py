@@ -1,4 +1,4 @@
-"""AWS carbon exports: a row per payer, account, region, product, month and model version, in MTCO2e as AWS delivers it.
+"""AWS carbon: exports, a row per payer, account, region, product, month and model version, and reports of the console, in MTCO2e.
 
 Values are handed on as delivered; tonnes become kilograms, and versions are elected, in SQL. Months without data are legal.
 A file in AWS's present shape is read as it is; one in an older spelling gets a copy with the declared names beside it.
@@ -7,20 +7,23 @@ A file in AWS's present shape is read as it is; one in an older spelling gets a 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+from connectors.aws.carbon_console import convert_report, find_reports, is_report
 from connectors.aws.objects import Sources, convert_object
 from connectors.aws.payers import Object, payers_in
-from connectors.deliveries import Converted, Delivery, merged
+from connectors.deliveries import Converted, Delivery, Refusal, merged
 from connectors.errors import ExportSchemaError, Place
 from connectors.formats.lazy import pc
 from connectors.formats.parquet import open_parquet, read_rows
-from connectors.formats.schema import Column, Number, Schema, Text, Timestamp, optional, required
+from connectors.formats.schema import BigInt, Column, Number, Schema, Text, Timestamp, optional, required
 from connectors.formats.values import Rows, check_month, check_years
 from connectors.layouts.exports import Layout, find_export_deliveries
 from connectors.layouts.payers import with_only_payer
+from connectors.stores import ObjectStore
 from connectors.times import is_month
 
 KIND = "aws_carbon"
@@ -42,6 +45,7 @@ SCHEMA = Schema(
         # deliveries before June 2025 have no location-based total, before October 2025 no scopes; no export gains columns later
         *optional(_VALUES, Number, below=1e12),
         *optional(_UNITS, Text),
+        *optional("line_number", BigInt),  # of a report of the console, whose rows are of several months
     ),
     remedy_page="docs/sources/aws_carbon.md",
     measures=dict.fromkeys(_VALUES, 9),  # tonnes
@@ -70,7 +74,10 @@ LAYOUTS = (
 )
 
 
-find_deliveries = partial(find_export_deliveries, kind=KIND, layouts=LAYOUTS)
+def find_deliveries(store: ObjectStore) -> Iterator[Delivery | Refusal]:
+    """Yield the deliveries of an export and the months of reports of the console, by partition, oldest first."""
+    found = [*find_export_deliveries(store, KIND, LAYOUTS), *find_reports(store, KIND)]
+    yield from sorted(found, key=lambda one: (one.partition, one.published_at or datetime.min.replace(tzinfo=UTC)))
 
 
 def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
@@ -78,6 +85,8 @@ def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri:
 
     Rows without a payer get the only payer that the delivery names; where it names several, it is refused.
     """
+    if is_report(delivery.objects[0].key):
+        return convert_report(delivery, files, folder, store_uri, SCHEMA)
     # an object without bytes is a month without data, which still has its file
     objects = [(info.key, files[info.key], f"{store_uri}/{info.key}") for info in delivery.objects if info.size]
     payers = partial(payers_in, column=_PAYER, in_csv=lambda csv, header: (_PAYER,))

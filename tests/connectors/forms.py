@@ -238,6 +238,12 @@ TEXT_BASES |= {
     "aws_focus csv": ("aws_focus", FOCUS_KEY, FOCUS_TEXT),
     "aws_carbon csv": ("aws_carbon", f"data/{CARBON_MONTH}/carbon.csv", CARBON_TEXT),
 }
+TEXT_BASES["aws_carbon console"] = (
+    "aws_carbon",
+    "payer=000000000017/2026.csv",
+    "usage_month,service,region,total_lbm_emissions,total_scope_1_emissions_value,model_version\n"
+    "2026-04,AmazonEC2,US East (Ohio),1.284001,0,v3.0.1\n2026-05,Other,Global,2,0.5,v3.0.1\n",
+)
 # beside the base, what its delivery needs
 BESIDE = {
     "aws_cur manifest": {CUR: TEXT_BASES["aws_cur csv"][2]},

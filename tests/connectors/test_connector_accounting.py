@@ -142,7 +142,7 @@ def test_an_export_of_another_kind_is_known_by_its_folders_where_its_files_are_t
             "year.csv",
             "usage_year,region,total_mbm_emissions\n",
             "which names no account",
-            "CARBON_EMISSIONS export",
+            "below a folder payer=<account id>",
         ),
         (
             "aws_cur",

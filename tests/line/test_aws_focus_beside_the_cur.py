@@ -10,6 +10,7 @@ import pytest
 
 from tests.conftest import Command
 from tests.connectors.aws_focus import focus_rows, write_focus
+from tests.evidence.walked import faults
 from tests.line.kit import query
 from tests.oracle.any_bill import PAYERS, write_any_exports
 from tests.oracle.builders import Exports
@@ -67,3 +68,4 @@ def test_focus_is_compared_with_the_cur_and_is_the_book_where_it_is_alone(tmp_pa
     assert query(home, f"select {known} from marts.fct_run_cell_costs where source_name = 'focus-b'") == [(True, True)]
     found = differences(home / "published" / "trainledger.duckdb", Oracle(config, now=NOW).tables())
     assert not found, report(found)
+    assert not faults(home, config, 7), "a figure whose rows do not add up to it"

@@ -15,11 +15,11 @@ from . import costs as cost_tables
 from . import emissions as emission_tables
 from .blocks import prepare_blocks
 from .calibration import calibrated_watts
-from .carbon import aws_rows, gather
+from .carbon import aws_rows, beside, console_rows, gather
 from .cross_checks import cross_check_rows
 from .doubts import Judge, plausible_readings, plausible_samples
 from .energy import hold_energy, run_rows, unknown_months
-from .exports import Delivery, bill_deliveries, carbon_deliveries, elect, moment
+from .exports import Delivery, bill_deliveries, carbon_deliveries, console_deliveries, elect, moment
 from .final_bills import closed_months, cut
 from .google_carbon import carbon_projects, google_rows
 from .google_commitments import amortise
@@ -176,11 +176,13 @@ class Oracle:
         self.parts += google_ladder.parts_of(self.google_lines, self.runs, self.tag_keys)
         carbon_rows = google_rows(google_carbon, projects)
         aws_carbon = self._elected("aws_carbon", carbon_deliveries)
-        self.carbon = gather(chain(aws_rows(aws_carbon), carbon_rows))
+        exported = list(aws_rows(aws_carbon))
+        reported = self._elected("aws_carbon", console_deliveries)
+        self.carbon = gather(chain(exported, beside(exported, console_rows(reported)), carbon_rows))
         self.calendar = Calendar(
             billed={(line.provider_name, line.payer_account_id, line.usage_month) for line in lines},
             closed=closed,
-            published=published_carbon([*aws_carbon, *google_carbon], self.carbon),
+            published=published_carbon([*aws_carbon, *reported, *google_carbon], self.carbon),
             now=moment(now) if now else None,
         )
         by_tag = tagged_lines(self.parts, self.runs)

@@ -255,7 +255,9 @@ BY_KIND = {
     "aws_carbon": Asked(
         {"payer_account_id": "payer_account_id"},
         {"payers": f"SELECT DISTINCT delivery, payer_account_id FROM {GROUPS} WHERE payer_account_id <> '' ORDER BY ALL"},
-        lambda name, payers: Controls(payers=[payer for (payer,) in payers], model_version=name.partition("@")[2] or None),
+        lambda name, payers: Controls(
+            payers=[payer for (payer,) in payers], model_version=name.partition("@")[2].partition("~")[0] or None
+        ),
     ),
     "gcp_billing": GCP_BILLING,
     "gcp_focus": replace(
