@@ -92,24 +92,30 @@ def shorten(value: str, limit: int = 200) -> str:
 
 OWN_KIND = "If it is one, give it a source of its own kind."
 _CUR = "AWS bills are read as CUR 2.0 or as a legacy report: give one of these a source of kind aws_cur."
+_FOCUS = "FOCUS is read as AWS Data Exports delivers it (aws_focus) and of Google Cloud from its export in BigQuery (gcp_focus)."
+_BIGQUERY = "Bills of Google Cloud are read from their export in BigQuery: give its table a source of kind gcp_billing."
+_CONSOLE = (
+    "Put the console's monthly report below a folder payer=<account id>, and account=<account id> where it is a member's, of a "
+    "source of kind aws_carbon; reports by quarter or year are not read."
+)
 _CARBON = "Carbon is read from a CARBON_EMISSIONS export of AWS Data Exports: give it a source of kind aws_carbon."
 
 # in a CSV's header, a Parquet's footer, a document or the names of folders: the first whose words are all there counts. What no
 # kind of source reads has the one thing that works instead
 _LOOKS: tuple[tuple[str, tuple[bytes, ...], str], ...] = (
     ("a gcp_focus", (b"BilledCost", b"x_ExportTime"), OWN_KIND),
-    ("a FOCUS file of AWS, which is not read", (b"BilledCost", b"x_ServiceCode"), _CUR),
-    (
-        "a FOCUS file, which is read of Google Cloud alone, from its export in BigQuery",
-        (b"BilledCost", b"ChargePeriodStart"),
-        _CUR,
-    ),
+    ("an aws_focus", (b"BilledCost", b"x_ServiceCode"), OWN_KIND),
+    ("an aws_focus", (b"billedcost", b"x_servicecode"), OWN_KIND),
+    ("a FOCUS file of neither AWS nor Google Cloud by its columns", (b"BilledCost", b"ChargePeriodStart"), _FOCUS),
     ("an aws_cur", (b"line_item_usage_start_date",), OWN_KIND),
     ("an aws_cur", (b"lineItem/UsageStartDate",), OWN_KIND),
     ("an aws_carbon", (b"total_mbm_emissions_value", b"usage_account_id"), OWN_KIND),
-    ("a carbon report of the AWS console, which names no account and is not read", (b"total_mbm_emissions", b"region"), _CARBON),
+    ("a carbon report of the AWS console, which names no account", (b"total_mbm_emissions", b"region"), _CONSOLE),
     ("an answer of the AWS Sustainability API, which is not read", (b'"EmissionsValues"',), _CARBON),
     ("an answer of AWS Cost Explorer, which is not read", (b'"ResultsByTime"',), _CUR),
+    ("carbon by AWS's experimental script, whose endpoint is switched off", (b'"carbonEmissionEntries"',), _CARBON),
+    ("a detailed billing report, AWS's form before the CUR, which is not read", (b"LinkedAccountId", b"RecordType"), _CUR),
+    ("a cost table of Google Cloud's console, which is not read", (b"SKU description", b"Usage start date"), _BIGQUERY),
     ("a gcp_carbon", (b"carbon_model_version", b"carbon_footprint"), OWN_KIND),
     ("a gcp_billing", (b"billing_account_id", b"usage_start_time"), OWN_KIND),
     ("a prometheus", (b'"resultType"', b'"matrix"'), OWN_KIND),

@@ -34,6 +34,7 @@ class Descriptor:
     line_type_column: str | None = None  # bills: what a row is of, such as use, tax or a fee
     usage_column: str | None = None  # bills whose partitions are no months: the time of use places a row in its month
     tag_column: str | None = None  # bills: the tags or labels of a line, among them the run's
+    category_column: str | None = None  # bills: the cost categories of a line, which may name the run as well
     has_credit_rows: bool = False  # bills: a line's credits are rows of their own, and no lines
     version_column: str | None = None  # carbon whose partitions name no model version: its rows do
     meters_chips: bool = False  # watts of chips, by which a month and the twelve after it are calibrated
@@ -46,19 +47,36 @@ class Descriptor:
         return self.registers is not None and key.endswith(self.registers)
 
 
+_AWS_BILL = partial(Descriptor, fact="bill", provider_name="AWS")
 _GOOGLE = partial(Descriptor, provider_name="Google Cloud", payer_column="billing_account_id", account_column="project_number")
 _GOOGLE_BILL = partial(_GOOGLE, fact="bill", usage_column="usage_start_time", tag_column="labels", has_credit_rows=True)
 DESCRIPTORS: dict[str, Descriptor] = {
-    "aws_cur": Descriptor(
+    "aws_cur": _AWS_BILL(
         "aws.cur",
-        "bill",
-        "AWS",
         payer_column="bill_payer_account_id",
         account_column="line_item_usage_account_id",
         line_type_column="line_item_line_item_type",
         tag_column="resource_tags",
+        category_column="cost_category",
     ),
-    "aws_carbon": Descriptor("aws.carbon", "carbon", "AWS", payer_column="payer_account_id", account_column="usage_account_id"),
+    "aws_focus": _AWS_BILL(
+        "aws.focus",
+        book_rank=1,
+        payer_column="BillingAccountId",
+        account_column="SubAccountId",
+        line_type_column="ChargeCategory",
+        tag_column="Tags",
+        category_column="x_CostCategories",
+    ),
+    "aws_carbon": Descriptor(
+        "aws.carbon",
+        "carbon",
+        "AWS",
+        payer_column="payer_account_id",
+        account_column="usage_account_id",
+        # what no report of the console has
+        detail_columns=("region_code", "usage_period_end", "last_refresh_timestamp"),
+    ),
     "gcp_billing": _GOOGLE_BILL(
         "gcp.billing", line_type_column="cost_type", detail_columns=("resource_name", "resource_global_name")
     ),

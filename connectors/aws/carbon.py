@@ -1,4 +1,4 @@
-"""AWS carbon exports: a row per payer, account, region, product, month and model version, in MTCO2e as AWS delivers it.
+"""AWS carbon: exports, a row per payer, account, region, product, month and model version, and reports of the console, in MTCO2e.
 
 Values are handed on as delivered; tonnes become kilograms, and versions are elected, in SQL. Months without data are legal.
 A file in AWS's present shape is read as it is; one in an older spelling gets a copy with the declared names beside it.
@@ -7,21 +7,23 @@ A file in AWS's present shape is read as it is; one in an older spelling gets a 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+from connectors.aws.carbon_console import convert_report, find_reports, is_report
+from connectors.aws.objects import Sources, convert_object
 from connectors.aws.payers import Object, payers_in
-from connectors.deliveries import Converted, Delivery, Part, merged
+from connectors.deliveries import Converted, Delivery, Refusal, merged
 from connectors.errors import ExportSchemaError, Place
-from connectors.formats.delimited import CsvFile
 from connectors.formats.lazy import pc
-from connectors.formats.parquet import check_parquet, copy_parquet, has_clashing_names, named_errors, open_parquet, read_rows
-from connectors.formats.schema import Column, Number, Schema, Text, Timestamp, optional, required
-from connectors.formats.typed_copies import Plan, copy_csv
+from connectors.formats.parquet import open_parquet, read_rows
+from connectors.formats.schema import BigInt, Column, Number, Schema, Text, Timestamp, optional, required
 from connectors.formats.values import Rows, check_month, check_years
 from connectors.layouts.exports import Layout, find_export_deliveries
 from connectors.layouts.payers import with_only_payer
+from connectors.stores import ObjectStore
 from connectors.times import is_month
 
 KIND = "aws_carbon"
@@ -43,6 +45,7 @@ SCHEMA = Schema(
         # deliveries before June 2025 have no location-based total, before October 2025 no scopes; no export gains columns later
         *optional(_VALUES, Number, below=1e12),
         *optional(_UNITS, Text),
+        *optional("line_number", BigInt),  # of a report of the console, whose rows are of several months
     ),
     remedy_page="docs/sources/aws_carbon.md",
     measures=dict.fromkeys(_VALUES, 9),  # tonnes
@@ -71,7 +74,10 @@ LAYOUTS = (
 )
 
 
-find_deliveries = partial(find_export_deliveries, kind=KIND, layouts=LAYOUTS)
+def find_deliveries(store: ObjectStore) -> Iterator[Delivery | Refusal]:
+    """Yield the deliveries of an export and the months of reports of the console, by partition, oldest first."""
+    found = [*find_export_deliveries(store, KIND, LAYOUTS), *find_reports(store, KIND)]
+    yield from sorted(found, key=lambda one: (one.partition, one.published_at or datetime.min.replace(tzinfo=UTC)))
 
 
 def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
@@ -79,6 +85,8 @@ def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri:
 
     Rows without a payer get the only payer that the delivery names; where it names several, it is refused.
     """
+    if is_report(delivery.objects[0].key):
+        return convert_report(delivery, files, folder, store_uri, SCHEMA)
     # an object without bytes is a month without data, which still has its file
     objects = [(info.key, files[info.key], f"{store_uri}/{info.key}") for info in delivery.objects if info.size]
     payers = partial(payers_in, column=_PAYER, in_csv=lambda csv, header: (_PAYER,))
@@ -86,34 +94,12 @@ def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri:
 
 
 def _convert_object(partition: str, folder: Path, one: Object, payer: str | None) -> Converted:
-    (key, path, uri), (month, _, version) = one, partition.partition("@")
-    csv = None if key.lower().endswith(".parquet") else CsvFile(path, key, uri)
-    if csv:
-        names: Sequence[str] = csv.header()
-        SCHEMA.check_repeated(names, uri, key)
-        has_rows = bool(names) and any(csv.batches(names, names[:1]))
-    else:
-        file = open_parquet(path, key, uri)
-        names, has_rows = file.schema_arrow.names, bool(file.metadata.num_rows)
-    if not has_rows:
-        return Converted()  # a file without rows may have any header
-    SCHEMA.check_repeated(names, uri, key)
-    sources = _sources(names)
-    unknown = _check_names(names, sources, uri, key)
-    constants = ({} if "model_version" in sources else {"model_version": version}) | ({_PAYER: payer} if payer else {})
-    copy = target = folder / f"{path.name}.parquet"
-    if csv:
-        count = copy_csv(csv, names, SCHEMA, Plan({to: (name,) for to, name in sources.items()}, constants=constants), copy)
-    else:
-        if constants or has_clashing_names(names) or any(declared != name for declared, name in sources.items()):
-            copied = {name: declared for declared, name in sources.items() if declared not in constants}
-            copy_parquet(path, copy, copied, constants, key, uri)
-        else:
-            target = path  # the original has the declared names
-        count, *_ = check_parquet(target, SCHEMA, key, uri)
-    with named_errors(key, uri):
-        _check_rows(target, month, version, key, uri)
-    return Converted((Part(target, key),), count, unknown)
+    month, _, version = partition.partition("@")
+
+    def constants(sources: Sources) -> dict[str, str]:
+        return ({} if "model_version" in sources else {"model_version": version}) | ({_PAYER: payer} if payer else {})
+
+    return convert_object(SCHEMA, one, folder, _sources, constants, _check_names, partial(_check_rows, month, version))
 
 
 def _sources(names: Sequence[str]) -> dict[str, str]:
@@ -122,18 +108,18 @@ def _sources(names: Sequence[str]) -> dict[str, str]:
     return {declared: spellings[0] for declared, spellings in given.items() if spellings}
 
 
-def _check_names(names: Sequence[str], sources: dict[str, str], uri: str, key: str) -> tuple[str, ...]:
-    SCHEMA.check_names(list(sources), uri, key)
-    if not any(value in sources for value in _VALUES):
+def _check_names(names: Sequence[str], uri: str, key: str) -> tuple[str, ...]:
+    unknown = SCHEMA.check_names(names, uri, key)
+    if not any(value in names for value in _VALUES):
         raise ExportSchemaError(
             f"{uri} has none of the columns {', '.join(_VALUES)}.",
             place=Place(key, column_name=", ".join(_VALUES[:2])),
             remedy=f"Add one of them to the export. See {SCHEMA.remedy_page}.",
         )
-    return tuple(name for name in names if name not in sources.values())
+    return unknown
 
 
-def _check_rows(path: Path, month: str, version: str, key: str, uri: str) -> None:
+def _check_rows(month: str, version: str, path: Path, key: str, uri: str) -> None:
     """Refuse rows of another month or model version than their folder's, and any unit but the one we convert from."""
     file = open_parquet(path, key, uri)
     units = [name for name in _UNITS if name in file.schema_arrow.names]

@@ -13,27 +13,22 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from connectors.aws.bills import DATA_EXPORT, EXECUTION, convert_bill
 from connectors.aws.cur_columns import SCHEMA
 from connectors.aws.cur_legacy import legacy_plan
 from connectors.aws.payers import Object, payers_in
-from connectors.deliveries import Converted, Delivery, Part, merged
-from connectors.errors import ExportContentError, Place
+from connectors.deliveries import Converted, Delivery, Part
 from connectors.formats.delimited import CsvFile
 from connectors.formats.parquet import check_parquet, copy_parquet, has_clashing_names, named_errors, open_parquet, read_rows
 from connectors.formats.typed_copies import Plan, copy_csv
 from connectors.formats.values import Rows, check_month, check_years
 from connectors.layouts.exports import Layout, find_export_deliveries
-from connectors.layouts.payers import with_only_payer
 from connectors.times import is_month
 
 KIND = "aws_cur"
 _PAYER = "bill_payer_account_id"
 _PAYER_MAY_LACK = replace(SCHEMA, columns=tuple(replace(one, filled=one.filled and one.name != _PAYER) for one in SCHEMA))
 _TIMES = ("bill_billing_period_start_date", "line_item_usage_start_date", "line_item_usage_end_date")
-
-
-def _period(match: re.Match[str]) -> str | None:
-    return match["month"] if is_month(match["month"]) else None
 
 
 def _dates(match: re.Match[str]) -> str | None:
@@ -47,17 +42,12 @@ def _dates(match: re.Match[str]) -> str | None:
     return name if match["start"][6:] == "01" and is_month(name) and match["end"] == following else None
 
 
-_EXECUTION = r"/(?:(?P<execution>[^/]+)/)?"
 LAYOUTS = (
+    DATA_EXPORT,
     Layout(
-        re.compile(rf"metadata/BILLING_PERIOD=(?P<month>[^/]+){_EXECUTION}[^/]*Manifest\.json", re.I),
-        re.compile(rf"data/BILLING_PERIOD=(?P<month>[^/]+){_EXECUTION}[^/]+\.(?:parquet|csv|gz|zip)", re.I),
-        _period,
-    ),
-    Layout(
-        re.compile(rf"(?P<start>\d{{8}})-(?P<end>\d{{8}}){_EXECUTION}[^/]*Manifest\.json"),
+        re.compile(rf"(?P<start>\d{{8}})-(?P<end>\d{{8}}){EXECUTION}[^/]*Manifest\.json"),
         re.compile(
-            rf"(?P<start>\d{{8}})-(?P<end>\d{{8}}){_EXECUTION}[^/]+\.(?:csv|gz|zip)"
+            rf"(?P<start>\d{{8}})-(?P<end>\d{{8}}){EXECUTION}[^/]+\.(?:csv|gz|zip)"
             r"|(?:[^/]+/)?year=(?P<year>\d{4})/month=(?P<month>\d{1,2})/[^/]+\.parquet",
             re.I,
         ),
@@ -75,20 +65,12 @@ def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri:
 
     Rows without a payer get the only payer that the delivery names; where it names several, it is refused.
     """
-    objects = [(info.key, files[info.key], f"{store_uri}/{info.key}") for info in delivery.objects]
     payers = partial(payers_in, column=_PAYER, in_csv=lambda csv, header: _plan_of(csv, header).columns[_PAYER])
-    bill = merged(with_only_payer(objects, partial(_convert_object, delivery.partition, folder), payers, _PAYER))
-    if not bill.rows:  # usually an export whose query lost its table: a month without any cost would be published
-        key = delivery.objects[0].key
-        what = f"{store_uri}/{key}: the bill of {delivery.partition} has no rows."
-        raise ExportContentError(what, place=Place(key), reason="no_rows", remedy="Look at the export's query and filters.")
-    return bill
+    return convert_bill(delivery, files, store_uri, partial(_convert_object, delivery.partition, folder), payers, _PAYER)
 
 
 def _convert_object(partition: str, folder: Path, one: Object, payer: str | None) -> Converted:
     (key, path, uri), check = one, partial(_must_be_of_period, partition)
-    if not path.stat().st_size:
-        raise ExportContentError(f"{uri} is cut off: it has no bytes.", place=Place(key), reason="truncated")
     if key.lower().endswith(".parquet"):
         target = path
         with named_errors(key, uri):

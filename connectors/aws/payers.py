@@ -17,7 +17,9 @@ def payers_in(one: Object, column: str, in_csv: Callable[[CsvFile, Sequence[str]
     """The arrays of payers in one object; `in_csv` gives the columns that a CSV has them in, by its header."""
     key, path, uri = one
     if key.lower().endswith(".parquet"):
-        return [batch.column(0) for _, batch in read_rows(open_parquet(path, key, uri), [column], Rows(key, uri))]
+        file = open_parquet(path, key, uri)
+        spelled = [name for name in file.schema_arrow.names if name.lower() == column.lower()]
+        return [batch.column(0) for _, batch in read_rows(file, spelled[:1], Rows(key, uri))]
     csv = CsvFile(path, key, uri)
     header = csv.header()
     names = in_csv(csv, header) if header else ()

@@ -7,6 +7,7 @@ row with its credits, while `cost` of the detailed export is before them. What t
 
 from __future__ import annotations
 
+from connectors.formats.focus import CATEGORIES
 from connectors.formats.nested import Shape, at
 from connectors.formats.schema import Column, Number, Schema, Text, Timestamp
 from connectors.gcp.billing_columns import MONEY, QUANTITY, absent, flat_columns
@@ -30,14 +31,13 @@ ResourceName=resource_name ResourceId=resource_global_name ConsumedUnit=usage_un
 x_CostType=cost_type ChargeClass=charge_class x_SubscriptionInstanceId=subscription_instance_id
 x_ConsumptionModelId=consumption_model_id x_ConsumptionModelDescription=consumption_model_description
 """
-_CATEGORIES = frozenset({"Usage", "Purchase", "Tax", "Credit", "Adjustment"})  # of FOCUS
 _RATE = "x_CurrencyConversionRate"
 
 LINE_COLUMNS: dict[str, Column] = {
     **at("BillingAccountId=billing_account_id", Text, required=True, filled=True),
     **at("ChargePeriodStart=usage_start_time ChargePeriodEnd=usage_end_time", Timestamp, required=True, filled=True),
     # without it tax would be use
-    **at("ChargeCategory=charge_category", Text, required=True, filled=True, known=_CATEGORIES),
+    **at("ChargeCategory=charge_category", Text, required=True, filled=True, known=CATEGORIES),
     **at("BilledCost=billed_cost", Number, required=True, filled=True, below=MONEY),
     **at("BillingCurrency=currency", Text, required=True, filled=True),
     **at(_TEXTS, Text),

@@ -7,14 +7,12 @@ from connectors.registry import DESCRIPTORS, Descriptor, Fact
 
 __all__ = ["KINDS", "Descriptor", "Fact", "Kind", "built_kinds"]
 
-NOT_BUILT = ("aws_focus",)  # of the contract, and not read by this version
-
 if TYPE_CHECKING:
 
     class Kind(StrEnum):
         """Every kind trainledger.yaml may name."""
 else:
-    Kind = StrEnum("Kind", [(name.upper(), name) for name in (*DESCRIPTORS, *NOT_BUILT)], module=__name__)
+    Kind = StrEnum("Kind", [(name.upper(), name) for name in DESCRIPTORS], module=__name__)
 
 KINDS: dict[Kind, Descriptor] = {Kind(name): descriptor for name, descriptor in DESCRIPTORS.items()}
 

@@ -15,8 +15,13 @@ def tag_key(text: str) -> str:
 def run_tag(kind: Kind, keys: Iterable[str], row: str) -> str:
     """SQL for the run tag of a bill's row: of the first key that has a value, in its best place."""
     facts = KINDS[kind]
-    places_of = _aws_places if facts.provider_name == "AWS" else _google_places
-    values = [value for key in keys for value in places_of(key, row, f"{row}.{facts.tag_column}")]
+    tags = f"{row}.{facts.tag_column}"
+    of_aws = facts.provider_name == "AWS"
+    values = [
+        value
+        for key in keys
+        for value in (_aws_places(key, row, tags, f"{row}.{facts.category_column}") if of_aws else _google_places(key, tags))
+    ]
     return f"coalesce({', '.join([*dict.fromkeys(values), 'NULL'])})"
 
 
@@ -24,7 +29,7 @@ def _values(names: Iterable[str], tags: str) -> list[str]:
     return [f"nullif({tags}[{literal(name)}], '')" for name in dict.fromkeys(names)]
 
 
-def _google_places(key: str, row: str, labels: str) -> list[str]:
+def _google_places(key: str, labels: str) -> list[str]:
     """A label as configured, in the lower case that labels have, and with hyphens, which teams write as well.
 
     A pod's label, which GKE's cost allocation writes under a prefix, goes before that of the machine the pod is on.
@@ -33,7 +38,7 @@ def _google_places(key: str, row: str, labels: str) -> list[str]:
     return _values([*(f"k8s-label/{name}" for name in names), *names], labels)
 
 
-def _aws_places(key: str, row: str, tags: str) -> list[str]:
+def _aws_places(key: str, row: str, tags: str, categories: str) -> list[str]:
     """AWS has four places; the narrower what a tag is put on, the earlier it counts: resource, user, cost category, account.
 
     In a bill a cost-allocation tag is a tag of the user's, one of AWS's own, or one from an account attribute.
@@ -43,20 +48,20 @@ def _aws_places(key: str, row: str, tags: str) -> list[str]:
         # most rows have no such map, and most keys are shorter than this one: both are seen before a pattern is tried
         letters = len(tag_key(key).replace("_", ""))
         name = f"length(e.key) >= {letters} AND regexp_matches(e.key, {literal(f'^{before}{_spelled(key)}$')})"
-        found = f"list_filter(map_entries({row}.{column}), lambda e: {name} AND e.value <> '')"
-        return f"CASE WHEN cardinality({row}.{column}) > 0 THEN list_min(list_transform({found}, lambda e: e.value)) END"
+        found = f"list_filter(map_entries({column}), lambda e: {name} AND e.value <> '')"
+        return f"CASE WHEN cardinality({column}) > 0 THEN list_min(list_transform({found}, lambda e: e.value)) END"
 
     *of_resource, of_user = _values([f"user_{tag_key(key)}", tag_key(key), f"userAttribute/{key}"], tags)
     if not tag_key(key):  # no letter or digit that AWS would keep
         return [*of_resource, of_user]
     return [
         *of_resource,
-        entry("tags", "(resourceTags/)?(user[:_])?"),
+        entry(f"{row}.tags", "(resourceTags/)?(user[:_])?"),
         of_user,
-        entry("tags", "(iamPrincipal|userAttribute)/"),
-        entry("cost_category", ""),
-        entry("tags", "costCategory/"),
-        entry("tags", "accountTag/"),
+        entry(f"{row}.tags", "(iamPrincipal|userAttribute)/"),
+        entry(categories, ""),
+        entry(f"{row}.tags", "costCategory/"),
+        entry(f"{row}.tags", "accountTag/"),
     ]
 
 

@@ -8,7 +8,6 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from dagster_project.base.failures import UsageError, meant
-from dagster_project.base.kinds import Kind, built_kinds
 from dagster_project.settings.alerts import Alerts, Mail, Webhook
 from dagster_project.settings.lines import Parts, key_twice, line_of, variable, variable_in
 from dagster_project.settings.model import (
@@ -114,7 +113,6 @@ def settings_of(document: dict[str, Any], path: Path) -> Settings:
     sources = document.get("sources")
     sources = sources if isinstance(sources, list) else []  # anything else is reported below
     _refuse_names_twice(sources, path)
-    _refuse_kinds_not_built(sources, path)
     _refuse_names_unknown(document.get("expected_missing"), sources, path)
     if document.get("carbon_weights") == "energy":  # an accepted setting that changed nothing would be a quiet lie
         raise _usage(
@@ -203,18 +201,6 @@ def _refuse_names_unknown(names: Any, sources: list[Any], path: Path) -> None:
         if name not in known:
             what = f"'expected_missing': there is no source '{name}'{meant(str(name), known)}"
             raise KeyUsageError(("expected_missing", number), what, path)
-
-
-def _refuse_kinds_not_built(sources: list[Any], path: Path) -> None:
-    """A kind of the contract that this version cannot read yet is distinguished from a kind that does not exist."""
-    for source in sources:
-        kind = source.get("kind") if isinstance(source, dict) else None
-        if isinstance(kind, str) and kind in set(Kind) and kind not in built_kinds():
-            raise UsageError(
-                f"source '{source.get('name')}' has kind '{kind}', which this version does not read yet",
-                where=str(path),
-                remedy=f"It reads {', '.join(built_kinds())}; leave the source out until then.",
-            )
 
 
 def _location(path: Path, text: Any, parts: Parts, *, local: bool = False) -> str:

@@ -247,6 +247,35 @@ case
 {{ lines }}.adjustment_type in ('GOODWILL', 'SALES_BASED_GOODWILL', 'SLA_VIOLATION')
 {%- endmacro %}
 
+{# Whether a row of AWS's FOCUS export is of a Savings Plan ('savings') or of a reservation ('reserv'). #}
+{% macro focus_commitment(word) -%}
+lower(coalesce(commitmentdiscounttype, '')) like '%{{ word }}%'
+{%- endmacro %}
+
+{# What a row of AWS's FOCUS export is, in the words of the CUR. What a commitment covers is a row of use under it; what of it is not used,
+   which FOCUS has as use too, is its fee. #}
+{% macro focus_line_item_type() -%}
+{%- set is_used = "chargecategory = 'Usage' and lower(coalesce(commitmentdiscountstatus, '')) <> 'unused'" -%}
+case
+        when chargecategory = 'Adjustment' and {{ as_double('billedcost') }} < 0 then 'Refund'
+        when chargecategory not in ('Usage', 'Purchase') then chargecategory
+        when {{ focus_commitment('savings') }}
+            then case
+                when {{ is_used }} then 'SavingsPlanCoveredUsage'
+                when chargefrequency = 'One-Time' then 'SavingsPlanUpfrontFee'
+                else 'SavingsPlanRecurringFee'
+            end
+        when {{ focus_commitment('reserv') }}
+            then case
+                when {{ is_used }} then 'DiscountedUsage'
+                when chargefrequency = 'One-Time' then 'Fee'
+                else 'RIFee'
+            end
+        when chargecategory = 'Purchase' then 'Fee'
+        else chargecategory
+    end
+{%- endmacro %}
+
 {# What a row of Google's FOCUS export is, in the words of the detailed export. A purchase or a credit of its own, neither of which Google
    writes today, is use of nothing: it keeps its word, which no rule knows, and stays a residual. #}
 {% macro focus_cost_type() -%}

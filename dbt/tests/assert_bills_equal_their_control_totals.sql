@@ -3,7 +3,7 @@
 with landed as (
     select *, currency as billing_currency
     from {{ source('raw', 'delivery_totals') }}
-    where kind in ('aws_cur', 'gcp_billing', 'gcp_focus')
+    where kind in ('aws_cur', 'aws_focus', 'gcp_billing', 'gcp_focus')
 ),
 
 loaded as (

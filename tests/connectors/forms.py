@@ -210,6 +210,13 @@ TEXT_BASES: dict[str, tuple[str, str, str]] = {
     ),
 }
 CUR, CARBON_MONTH, PARTITION = f"{DATA}/cur-00001.csv", "model_version=v3.0.0/usage_period=2026-04", f"_PARTITIONTIME={DAY}"
+FOCUS_KEY = f"{DATA}/focus-00001.csv"
+FOCUS_TEXT = (
+    "BillingAccountId,BillingPeriodStart,ChargePeriodStart,ChargePeriodEnd,ChargeCategory,BillingCurrency,ProviderName,"
+    "BilledCost,EffectiveCost,ListCost,ConsumedQuantity,x_UsageType,Tags\n"
+    "000000000017,2026-04-01 00:00:00,2026-04-01 00:00:00,2026-04-01 01:00:00,Usage,USD,AWS,"
+    '21.5,21.5,21.5,1,BoxUsage:trn1.32xlarge,"{""training_run_id"": ""run-a""}"\n'
+)
 CARBON_TEXT = (
     ",".join(AWS_CARBON) + "\n" + ",".join(str(value).replace(" 00:00:00", "T00:00:00Z") for value in AWS_CARBON.values()) + "\n"
 )
@@ -233,12 +240,20 @@ JSON_BASES |= {
 }
 TEXT_BASES |= {
     "aws_cur csv": ("aws_cur", CUR, f"{CSV_HEADER}\n{csv_line('21.5')}\n"),
+    "aws_focus csv": ("aws_focus", FOCUS_KEY, FOCUS_TEXT),
     "aws_carbon csv": ("aws_carbon", f"data/{CARBON_MONTH}/carbon.csv", CARBON_TEXT),
 }
+TEXT_BASES["aws_carbon console"] = (
+    "aws_carbon",
+    "payer=000000000017/2026.csv",
+    "usage_month,service,region,total_lbm_emissions,total_scope_1_emissions_value,model_version\n"
+    "2026-04,AmazonEC2,US East (Ohio),1.284001,0,v3.0.1\n2026-05,Other,Global,2,0.5,v3.0.1\n",
+)
 # beside the base, what its delivery needs
 BESIDE = {
     "aws_cur manifest": {CUR: TEXT_BASES["aws_cur csv"][2]},
     "aws_cur csv": {f"{META}/Manifest.json": json.dumps({"executionId": "e-1", "dataFiles": [CUR]})},
+    "aws_focus csv": {f"{META}/Manifest.json": json.dumps({"dataFiles": [FOCUS_KEY]})},
     "aws_carbon csv": {f"metadata/{CARBON_MONTH}/Manifest.json": json.dumps({"dataFiles": [f"data/{CARBON_MONTH}/carbon.csv"]})},
     "power_meters mlperf": {f"{mlperf.FOLDER}/result_0.txt": mlperf.run_log()},
     "runs text mllog": {"Acme/systems/4xTPU.json": json.dumps(mlperf.SYSTEM)},

@@ -9,11 +9,12 @@ import pytest
 
 from connectors.errors import ExportContentError
 from connectors.registry import DESCRIPTORS
+from tests.connectors.aws_focus import focus_row, write_focus
 from tests.connectors.bills import csv_export, csv_line, overwrite
 from tests.connectors.focus import FOCUS, focus_line
 from tests.connectors.gcp import CARBON as EMISSIONS
 from tests.connectors.gcp import DAY, EMISSION, line, write_lines, write_partition
-from tests.connectors.kit import CARBON, LINE, converted, rows_of, table
+from tests.connectors.kit import CARBON, LINE, converted, rows_of, table, write_csv, write_manifest
 from tests.connectors.test_connector_aws_carbon import export
 
 PAYER, OTHER = "000000000017", "000000000018"
@@ -29,6 +30,16 @@ def carbon_csv(folder: Path, payers: Sequence[str | None]) -> None:
     export(folder, "\n".join(["payer_account_id,usage_account_id,usage_period_start,total_lbm_emissions_value", *lines]) + "\n")
 
 
+def focus_csv(folder: Path, payers: Sequence[str | None]) -> None:
+    """Named in lower case."""
+    names = "billingaccountid,billingperiodstart,chargeperiodstart,chargeperiodend,chargecategory,billingcurrency,providername"
+    at = "2026-04-01 00:00:00"
+    rows = (f"{one or ''},{at},{at},2026-04-01 01:00:00,Usage,USD,AWS,1,1" for one in payers)
+    key = "data/BILLING_PERIOD=2026-04/focus-00001.csv.gz"
+    write_csv(folder / key, "\n".join([f"{names},billedcost,effectivecost", *rows]) + "\n")
+    write_manifest(folder / "metadata/BILLING_PERIOD=2026-04/Manifest.json", [key])
+
+
 def google_files(folder: Path, payers: Sequence[str | None]) -> None:
     """A file for each row: what names the account may lie in another file of the same day."""
     for number, payer in enumerate(payers):
@@ -41,6 +52,11 @@ FORMS: dict[str, tuple[str, Write]] = {
         lambda folder, payers: overwrite(folder, *(LINE | {"bill_payer_account_id": one, "new_column": "x"} for one in payers)),
     ),
     "aws_cur csv": ("aws_cur", cur_csv),
+    "aws_focus": (
+        "aws_focus",
+        lambda folder, payers: write_focus(folder, *(focus_row(BillingAccountId=one) for one in payers)),
+    ),
+    "aws_focus csv": ("aws_focus", focus_csv),
     "aws_carbon": (
         "aws_carbon",
         lambda folder, payers: export(folder, table(*(CARBON | {"payer_account_id": one} for one in payers))),

@@ -77,7 +77,10 @@ POWER = {"xprof", "neuron_power", "gpu_monitoring", "power_meters", "prometheus"
     ("helper", "kinds"),
     [
         ("aws/cur_legacy.py", {"aws_cur"}),
-        ("layouts/manifests.py", {"aws_cur", "aws_carbon"}),
+        ("layouts/manifests.py", {"aws_cur", "aws_focus", "aws_carbon"}),
+        ("aws/bills.py", {"aws_cur", "aws_focus"}),
+        ("aws/objects.py", {"aws_focus", "aws_carbon"}),
+        ("formats/focus.py", {"aws_focus", "gcp_focus"}),
         ("formats/nested.py", {"gcp_billing", "gcp_focus", "gcp_carbon"}),
         ("gcp/__init__.py", {"gcp_billing", "gcp_focus", "gcp_carbon"}),
         ("gcp/billing_columns.py", {"gcp_billing", "gcp_focus"}),

@@ -22,6 +22,7 @@ from dagster_project.landing.opening import open_landing
 from dagster_project.landing.planning import Plan, land_all, make_plan
 from dagster_project.settings import Settings, settings_of
 from dagster_project.warehouse.raw import create_raw
+from tests.connectors.aws_focus import focus_rows, write_focus
 from tests.connectors.focus import FOCUS, focus_of
 from tests.connectors.gcp import CARBON, EMISSION, LINE, write_partition
 from tests.connectors.xspaces import counter, device, space_of
@@ -206,6 +207,15 @@ class Organisation:
         root, export = self.folder / "exports" / source, export or source
         data = root / "data" / f"BILLING_PERIOD={month}" / f"{export}-00001.snappy.parquet"
         self._deliver(rows, at, data, root / "metadata" / f"BILLING_PERIOD={month}" / f"{export}-Manifest.json")
+
+    def deliver_aws_focus(
+        self, rows: list[dict[str, Any]], *, at: str, month: str = "2026-04", source: str = "aws-focus", **more: Any
+    ) -> None:
+        """The same rows as one billing period of a FOCUS 1.2 export; `more` is reported of each in its words."""
+        root = self.folder / "exports" / source
+        stated = [one for row in rows for one in focus_rows(row, "1.2", **more)]
+        for path in (write_focus(root, *stated, version="1.2", month=month), *root.rglob(f"BILLING_PERIOD={month}/*.json")):
+            set_time(path, at)
 
     def deliver_carbon(self, rows: list[dict[str, Any]], *, at: str, month: str = "2026-04", version: str = "v3.0.0") -> None:
         """Write one month and model version of a carbon export."""

@@ -61,6 +61,7 @@ def write_good(folder: Path) -> Organisation:
     """A source of every kind, and one good bill that is never touched."""
     names = {
         "aws_cur": "cur",
+        "aws_focus": "aws-focus",
         "aws_carbon": "carbon",
         "gcp_billing": "google",
         "gcp_focus": "focus",
@@ -70,6 +71,7 @@ def write_good(folder: Path) -> Organisation:
     made = Organisation(folder, *sources, {"name": "good", "kind": "aws_cur"})
     made.deliver([bill_line(number, number=number) for number in range(1, 30)], at=AT)
     made.deliver([bill_line(1.5, bill_payer_account_id="000000000099")], at=AT, source="good")
+    made.deliver_aws_focus([bill_line(2.5), bill_line(3.5)], at=AT, BillingAccountId="000000000098")
     made.deliver_carbon([carbon_row(0.25), carbon_row(1.5)], at=AT)
     made.deliver_google("2026-04-01", {}, {"cost": 2.5}, at=AT)
     made.deliver_focus("2026-04-01", {}, {"cost": 2.5}, at=AT)

@@ -25,6 +25,7 @@ GATE = "equals_its_control_totals_"  # and a kind
 # one measure of each kind: the gate must not miss that one of its figures changed
 CHANGED = {
     "aws_cur": "line_item_usage_amount",
+    "aws_focus": "ConsumedQuantity",
     "aws_carbon": "total_lbm_emissions_value",
     "gcp_billing": "cost_at_list",
     "gcp_focus": "currency_conversion_rate",  # its other numbers are decimals

@@ -14,7 +14,7 @@ import yaml
 
 from dagster_project.base import clock
 from dagster_project.base.failures import GateError, LockHeldError, SourceError, UsageError
-from dagster_project.base.kinds import Kind, built_kinds
+from dagster_project.base.kinds import built_kinds
 from dagster_project.landing.deriving.controls import asked_of
 from dagster_project.settings import load_settings, settings_of
 
@@ -102,12 +102,6 @@ def test_an_unknown_name_in_expected_missing_is_named_with_its_line(tmp_path: Pa
     path.write_text(yaml.safe_dump(DOCUMENT, sort_keys=False) + "expected_missing:\n- cur\n- curr\n")
     with pytest.raises(UsageError, match=f"no source 'curr'.*line {len(path.read_text().splitlines())}"):
         load_settings(path)
-
-
-def test_a_kind_that_is_not_built_yet_is_distinguished_from_one_that_does_not_exist(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="'aws_focus', which this version does not read yet"):
-        checked(tmp_path, sources=[{**SOURCE, "kind": "aws_focus"}])
-    assert set(Kind) - set(built_kinds()) == {"aws_focus"}
 
 
 def test_every_kind_has_control_totals() -> None:

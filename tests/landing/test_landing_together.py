@@ -64,6 +64,9 @@ def two_of_every_kind(folder: Path) -> Organisation:
     organisation.deliver(
         [bill_line(4.0, day="2026-05-03", number=3, bill_payer_account_id="000000000018")], at="2026-06-02", month="2026-05"
     )
+    organisation.deliver_aws_focus(
+        [bill_line(4.0, day="2026-05-03")], at="2026-06-02", month="2026-05", BillingAccountId="000000000f0d"
+    )
     organisation.deliver_carbon(
         [carbon_row(3.0, month="2026-05", version="v3.0.10")], at="2026-06-01", month="2026-05", version="v3.0.10"
     )

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from connectors.registry import KINDS
+from tests.connectors.aws_focus import SCHEMAS, write_focus
 from tests.connectors.focus import FOCUS
 from tests.connectors.gcp import BILLING, CARBON
 from tests.connectors.kit import CARBON as EMISSION
@@ -37,8 +38,13 @@ def bill(folder: Path) -> None:
     write_manifest(folder / "metadata/BILLING_PERIOD=2026-04/cur-Manifest.json", [f"s3://bucket/prefix/cur/{key}"])
 
 
+def focus_bill(folder: Path) -> None:
+    write_focus(folder, schema=SCHEMAS["1.0"])
+
+
 EMPTY: dict[str, tuple[Callable[[Path], object], str, bool]] = {  # what writes it, the reason, and whether it is taken
     "aws_cur": (bill, "no_rows", False),
+    "aws_focus": (focus_bill, "no_rows", False),
     "aws_carbon": (lambda folder: export(folder, table(EMISSION).slice(0, 0)), "no_rows", True),
     "gcp_billing": (google(BILLING), "no_rows", True),
     "gcp_focus": (google(FOCUS), "no_rows", True),

@@ -20,6 +20,7 @@ from tests.landing.kit import (
 
 SOURCES = {
     "cur": "aws_cur",
+    "aws-focus": "aws_focus",
     "carbon": "aws_carbon",
     "google": "gcp_billing",
     "focus": "gcp_focus",
@@ -51,6 +52,7 @@ def whole_company(folder: Path) -> Organisation:
     """A source of every kind, each with at least two rows."""
     organisation = Organisation(folder, *({"name": name, "kind": kind} for name, kind in SOURCES.items()))
     organisation.deliver([bill_line(1.0), bill_line(2.0, number=2)], at="2026-05-02")
+    organisation.deliver_aws_focus([bill_line(1.0), bill_line(2.0)], at="2026-05-02", BillingAccountId="000000000f0c")
     organisation.deliver_carbon([carbon_row(1.0), carbon_row(2.0)], at="2026-05-16")
     organisation.deliver_google("2026-04-03", hour("2026-04-03"), hour("2026-04-03T01:00"), at="2026-04-04")
     organisation.deliver_focus("2026-04-03", hour("2026-04-03"), hour("2026-04-03T01:00"), at="2026-04-04", BillingAccountId="F")

@@ -20,6 +20,7 @@ class Company:
 
     organisation: Organisation
     bills: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    aws_focus: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     carbon: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     google: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     focus: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
@@ -43,6 +44,9 @@ class Company:
                 for at, tags in enumerate(({"user_training_run_id": f"run-{month}"}, {}, {}))
             ]
             self.bills[month] = hours
+            self.aws_focus[month] = [
+                bill_line(3.5, **_bill_hour(month, at), line_item_usage_type="EBS:VolumeUsage.gp3") for at in range(2)
+            ]
             self.carbon[month] = [carbon_row(1.25, month=month), carbon_row(0.5, month=month, version="v3.0.0")][:1]
             self.google[month] = [hour(f"{month}-03T{at:02d}:00", labels=[]) for at in range(3)]
             self.focus[month] = [hour(f"{month}-04T{at:02d}:00", labels=[], resource=None) for at in range(2)]
@@ -57,6 +61,7 @@ class Company:
             self.stated[month] = 100
             for deliver in (
                 self.bill,
+                self.aws_focus_bill,
                 self.carbon_file,
                 self.google_bill,
                 self.focus_bill,
@@ -76,6 +81,12 @@ class Company:
 
     def bill(self, month: str) -> None:
         self.organisation.deliver(self.bills[month], at=self.at(), month=month)
+
+    def aws_focus_bill(self, month: str) -> None:
+        """Of another payer, whose only bill it is."""
+        self.organisation.deliver_aws_focus(
+            self.aws_focus[month], at=self.at(), month=month, BillingAccountId="000000000f0c", Tags={}
+        )
 
     def carbon_file(self, month: str) -> None:
         self.organisation.deliver_carbon(self.carbon[month], at=self.at(), month=month)

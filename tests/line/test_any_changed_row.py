@@ -62,6 +62,11 @@ def change_bill(company: Company, month: str, draw: random.Random) -> None:
     company.bill(month)
 
 
+def change_aws_focus(company: Company, month: str, draw: random.Random) -> None:
+    draw.choice(company.aws_focus[month])["line_item_unblended_cost"] = draw.choice([1.25, 9.5])
+    company.aws_focus_bill(month)
+
+
 def change_carbon(company: Company, month: str, draw: random.Random) -> None:
     draw.choice(company.carbon[month])["total_lbm_emissions_value"] = draw.choice([0.75, 2.5])
     company.carbon_file(month)
@@ -145,6 +150,7 @@ def change_events(company: Company, month: str, draw: random.Random) -> None:
 
 CHANGES: dict[str, Callable[[Company, str, random.Random], None]] = {
     "aws_cur": change_bill,
+    "aws_focus": change_aws_focus,
     "aws_carbon": change_carbon,
     "gcp_billing": change_google,
     "gcp_focus": change_focus,
@@ -164,6 +170,7 @@ CHANGES: dict[str, Callable[[Company, str, random.Random], None]] = {
 }
 NAMES = {
     "aws_cur": "cur",
+    "aws_focus": "aws-focus",
     "aws_carbon": "carbon",
     "gcp_billing": "google",
     "gcp_focus": "focus",

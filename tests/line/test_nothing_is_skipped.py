@@ -123,7 +123,7 @@ def test_a_month_whose_manifest_is_missing_is_not_published_once_newer_objects_c
 def test_a_console_report_of_carbon_is_recognised(told: Told) -> None:
     _, value, _, remedy = told.finding("aws_carbon")
     assert "this looks like a carbon report of the AWS console" in value
-    assert "CARBON_EMISSIONS export" in remedy and "data/" not in remedy
+    assert "below a folder payer=<account id>" in remedy and "data/" not in remedy
 
 
 def test_google_files_of_other_formats_are_reported_without_a_word_of_manifests(told: Told) -> None:

@@ -58,7 +58,7 @@ class Block:
             last = spans[-1].term
             if last is None or span is not spans[-1] or hour.start < last[1]:
                 span.hours.append(hour)
-                hour.is_block_hour, hour.list_cost = True, None
+                hour.is_block_hour, hour.list_cost, hour.contracted = True, None, None
         at_once: dict[int, list[Line]] = defaultdict(list)
         for hour in self.hours:
             at_once[hour.start].append(hour)

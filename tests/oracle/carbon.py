@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import date, datetime
 
-from . import facts
+from . import facts, seeds
 from .exports import Delivery, moment
 from .numerals import MASS, units
 from .rows import rows_of
@@ -93,6 +93,38 @@ def gather(rows: Iterable[CarbonRow]) -> CarbonCells:
     cells.masses = {cell: whole_sum(rows) for cell, rows in standing.items()}
     cells.quarantined = {cell: whole_sum(rows) for cell, rows in quarantined.items()}
     return cells
+
+
+# a report of the console: totals under shorter names, a region by its name, and neither account nor unit
+CONSOLE = {"product_code": "service", "location": "region", "model_version": "model_version"} | {
+    name: name.removesuffix("_value") if name in ("total_lbm_emissions_value", "total_mbm_emissions_value") else name
+    for name in MASS_COLUMNS.values()
+}
+
+
+def console_rows(deliveries: Iterable[Delivery]) -> Iterator[CarbonRow]:
+    """The rows of a monthly report that are of the delivery's month and version."""
+    for delivery in deliveries:
+        month, _, version = delivery.partition.split("~")[0].partition("@")
+        for key, path in delivery.files:
+            accounts = dict(part.split("=") for part in key.split("/") if part.startswith(("payer=", "account=")))
+            payer, account = accounts["payer"], accounts.get("account", accounts["payer"])
+            for row in rows_of(path, {"usage_month", *CONSOLE.values()}):
+                if (row["usage_month"], row["model_version"]) != (month, version):
+                    continue
+                stated = {name: row.get(column) for name, column in CONSOLE.items()}
+                named = _region(stated)
+                region = seeds.region_by_carbon_name().get(named, named)
+                product = facts.carbon_product(stated["product_code"] or "")
+                place = payer, account, product, region, date.fromisoformat(f"{month}-01"), version
+                is_known = is_global(region, "AWS") or region in facts.KNOWN_REGIONS
+                yield CarbonRow((delivery.source_name, "AWS", *place), _masses(stated), is_known)
+
+
+def beside(exported: Iterable[CarbonRow], reported: Iterable[CarbonRow]) -> Iterator[CarbonRow]:
+    """Of reports what no export has: an export of a payer's month is its book, whichever accounts the report is of."""
+    covered = {(row.cell[2], row.cell[6]) for row in exported}
+    return (row for row in reported if (row.cell[2], row.cell[6]) not in covered)
 
 
 def aws_rows(deliveries: Iterable[Delivery]) -> Iterator[CarbonRow]:

@@ -4,12 +4,13 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from .google_lines import GoogleLine
+from .lines import Line
 from .numerals import MONEY, to_decimal
 
 _ABSENT = dict.fromkeys(("runs_total", "residual_total", "quarantined_total", "modelled_total"))
 
 
-def cross_check_rows(book: Iterable[GoogleLine], others: Iterable[GoogleLine]) -> dict[tuple, dict]:
+def cross_check_rows(book: Iterable[Line | GoogleLine], others: Iterable[Line | GoogleLine]) -> dict[tuple, dict]:
     """Rows of fct_reconciliation; a cell that the book has not is compared with nothing."""
     stated: dict[tuple, int] = defaultdict(int)
     for line in book:

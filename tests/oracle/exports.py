@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from .numerals import OracleError
+from .rows import rows_of
 
 _CARBON_VERSION = re.compile(r"^(?:carbon_)?model_version=(.+)$")
 _LEGACY_PERIOD = re.compile(r"^(\d{4})(\d{2})\d{2}-\d{8}$")
@@ -88,6 +89,20 @@ def carbon_deliveries(source_name: str, location: Path) -> Iterator[Delivery]:
             raise OracleError(f"{folder} names no model version")
         partition = f"{folder.name.removeprefix('usage_period=')}@{version[1]}"
         yield from _deliveries_of_period(source_name, partition, location, folder)
+
+
+def console_deliveries(source_name: str, location: Path) -> Iterator[Delivery]:
+    """A month and model version of a report of the console, for the account of its folder."""
+    for path in sorted(location.glob("**/*.csv*")):
+        accounts = [
+            part.partition("=")[2] for part in path.relative_to(location).parts if part.startswith(("payer=", "account="))
+        ]
+        if not accounts:
+            continue
+        months = {(row["usage_month"], row["model_version"]) for row in rows_of(path, {"usage_month", "model_version"})}
+        for month, version in sorted(months):
+            key = path.relative_to(location).as_posix()
+            yield Delivery(source_name, f"{month}@{version}~{accounts[-1]}", modified_at(path), ((key, path),))
 
 
 def elect(deliveries: Iterator[Delivery], as_published: datetime | None = None) -> list[Delivery]:

@@ -91,7 +91,9 @@ class Calendar:
 
 def published_carbon(deliveries: Iterable[Delivery], cells: CarbonCells) -> dict[Place, datetime]:
     """When each payer's month of carbon was published: by the delivery of the elected version."""
-    times: dict[tuple[str, str], datetime] = {(one.source_name, one.partition): one.published_at for one in deliveries}
+    times: dict[tuple[str, str], datetime] = {
+        (one.source_name, one.partition.split("~")[0]): one.published_at for one in deliveries
+    }
     found: dict[Place, datetime] = {}
     for cell in cells.masses.keys() | cells.quarantined.keys():
         source_name, provider, payer, *_, month, version = cell

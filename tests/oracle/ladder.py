@@ -106,7 +106,7 @@ def residual_reason(line: Line, runs: Runs) -> str:
         return "unused_commitment"
     if line.kind == "RIFee" or (line.kind == "Fee" and line.reservation_arn):
         return "unused_commitment"
-    if line.kind.endswith("Fee"):
+    if line.kind.endswith("Fee") or line.kind == "Adjustment":
         return "provider_adjustment"
     if line.is_usage and line.is_unused:
         return "unused_commitment"

@@ -70,7 +70,7 @@ class Line:
     cell: tuple = field(default=())
     invoice: str = ""  # its number, empty while there is none
     provider_name: str = "AWS"
-    contracted: int | None = None  # a CUR does not say
+    contracted: int | None = None  # a CUR does not say, FOCUS does
     hours: Fraction | None = None  # as billed, where the unit is hours
     on_demand: int | None = None  # what it would have cost on demand
     promotion: int | None = None  # inside a usage row: Google's alone
@@ -273,6 +273,7 @@ def line_of(source_name: str, source_object: str, row_number: int, row: dict) ->
     effective = effective_of(row, kind, unblended, is_block_fee)
     is_usage = kind in USAGE and not _is_pod(row) and not is_block_fee and "Support" not in product_code
     hours = _hours(row, usage_type)
+    contracted = units(row.get("contracted"), MONEY)
     list_cost = units(row.get("pricing_public_on_demand_cost"), MONEY) if is_usage else 0
     line = Line(
         source_name=source_name, source_object=source_object, row_number=row_number,
@@ -297,6 +298,7 @@ def line_of(source_name: str, source_object: str, row_number: int, row: dict) ->
         gross=_first_amount(row, "line_item_unblended_cost") or 0, seller=row.get("bill_invoicing_entity") or "",
         has_amount=_amount_of(row.get("line_item_usage_amount")) != 0,
         amount=Fraction(_amount_of(row.get("line_item_usage_amount"))),
+        contracted=contracted if is_usage or contracted is None else 0,
         told_plan=shown[1] if (shown := _TOLD_PLAN.search(row.get("line_item_line_item_description") or "")) else "",
     )  # fmt: skip
     if is_block_fee:

@@ -10,17 +10,17 @@ from pathlib import Path
 
 import yaml
 
+from . import aws_focus, google_ladder, google_lines
 from . import costs as cost_tables
 from . import emissions as emission_tables
-from . import google_ladder, google_lines
 from .blocks import prepare_blocks, unknown_blocks
 from .calibration import calibrated_watts
 from .capacities import read_capacities
-from .carbon import aws_rows, gather
+from .carbon import aws_rows, beside, console_rows, gather
 from .cross_checks import cross_check_rows
 from .doubts import Judge, plausible_readings, plausible_samples
 from .energy import hold_energy, run_rows, unknown_months
-from .exports import Delivery, bill_deliveries, carbon_deliveries, elect, moment
+from .exports import Delivery, bill_deliveries, carbon_deliveries, console_deliveries, elect, moment
 from .final_bills import closed_months, cut
 from .google_carbon import carbon_projects, google_rows
 from .google_commitments import amortise
@@ -87,6 +87,13 @@ def _read_lines(deliveries: list[Delivery]) -> Iterator[Line]:
                 yield line_of(delivery.source_name, key, number, row)
 
 
+def _read_aws_focus_lines(deliveries: list[Delivery]) -> Iterator[Line]:
+    for delivery in deliveries:
+        for key, path in delivery.files:
+            for number, row in enumerate(rows_of(path, aws_focus.COLUMNS), start=1):
+                yield line_of(delivery.source_name, key, number, aws_focus.as_cur(row))
+
+
 def _read_google_lines(deliveries: list[Delivery]) -> Iterator[google_lines.GoogleLine]:
     for delivery in deliveries:
         for key, path in delivery.files:
@@ -132,11 +139,13 @@ class Oracle:
         self.tag_keys = settings.get("run_tag_keys", ["training_run_id"])
         self.meters = settings.get("meters", {})
         self.lines = list(_read_lines(self._elected("aws_cur", bill_deliveries)))
+        self.lines += _read_aws_focus_lines(self._elected("aws_focus", bill_deliveries))
         refuse_hours_of_two(self.lines)
         count_discounts_once(self.lines)
+        # beside the book, which the configuration states
+        self.other_aws_lines = list(_read_aws_focus_lines(self._elected("aws_focus", bill_deliveries, is_book=False)))
         self.google_lines = list(_read_google_lines(self._elected("gcp_billing", partition_deliveries)))
         self.google_lines += _read_focus_lines(self._elected("gcp_focus", partition_deliveries))
-        # beside the book, which the configuration states
         self.other_lines = list(_read_focus_lines(self._elected("gcp_focus", partition_deliveries, is_book=False)))
         google_carbon = self._elected("gcp_carbon", partition_deliveries)
         projects = Projects(
@@ -176,11 +185,13 @@ class Oracle:
         self.parts += google_ladder.parts_of(self.google_lines, self.runs, self.tag_keys)
         carbon_rows = google_rows(google_carbon, projects)
         aws_carbon = self._elected("aws_carbon", carbon_deliveries)
-        self.carbon = gather(chain(aws_rows(aws_carbon), carbon_rows))
+        exported = list(aws_rows(aws_carbon))
+        reported = self._elected("aws_carbon", console_deliveries)
+        self.carbon = gather(chain(exported, beside(exported, console_rows(reported)), carbon_rows))
         self.calendar = Calendar(
             billed={(line.provider_name, line.payer_account_id, line.usage_month) for line in lines},
             closed=closed,
-            published=published_carbon([*aws_carbon, *google_carbon], self.carbon),
+            published=published_carbon([*aws_carbon, *reported, *google_carbon], self.carbon),
             now=moment(now) if now else None,
         )
         by_tag = tagged_lines(self.parts, self.runs)
@@ -216,6 +227,7 @@ class Oracle:
         reconciled = cost_tables.conservation_rows(lines, rounding, costs)
         reconciled |= emission_tables.conservation_rows(emissions, self.carbon)
         reconciled |= cross_check_rows(self.google_lines, self.other_lines)
+        reconciled |= cross_check_rows(self.lines, self.other_aws_lines)
         reconciled |= reconciliation_rows(self.energy, emissions, self.carbon, self.parts, self.own)
         reconciled |= invoice_rows(self.google_lines)
         judged = Judgements.of(self.parts, self.calendar)

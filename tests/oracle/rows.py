@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from .numerals import OracleError
 
-MAPS = ("product", "resource_tags", "tags", "cost_category")
+MAPS = ("product", "resource_tags", "tags", "cost_category", "Tags", "x_CostCategories")
 SPREAD = ("resource_tags", "cost_category")  # each entry may be a column of its own
 # Product attributes that CUR 2.0 keeps as columns; every other product attribute of a legacy bill goes into the map.
 PRODUCT_COLUMNS = {

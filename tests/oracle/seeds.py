@@ -25,6 +25,13 @@ def _rows(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+@cache
+def region_by_carbon_name() -> dict[str, str]:
+    """The code of each region that AWS's console writes by name."""
+    named = ((row["carbon_region_name"], row["region_id"]) for row in _rows("regions") if row["provider_name"] == "AWS")
+    return {name: region for name, region in named if name}
+
+
 def seed_rows(name: str) -> list[dict[str, str]]:
     """The rows of a seed, for rules that are written down elsewhere."""
     return _rows(name)

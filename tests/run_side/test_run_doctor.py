@@ -12,6 +12,8 @@ import pytest
 from doctor_kit import TAG, answer, doctor, text, two_chunks
 
 from dagster_project.doctor import reading
+from tests.connectors.aws_focus import focus_row as aws_focus_row
+from tests.connectors.aws_focus import write_focus
 from tests.connectors.focus import FOCUS, focus_line
 from tests.connectors.gcp import LINE, write_partition
 from tests.line.kit import stamps
@@ -208,6 +210,17 @@ def test_a_bill_in_focus_is_asked_for_its_tags_machines_and_hours(tmp_path: Path
     cost = answer(found, "cost")["facts"]
     assert (cost["month"], cost["rows"], cost["share_by_tag"]) == ("2026-04", 2, 0.5)
     assert [one["resource_id"] for one in cost["without_a_run"]] == ["node-2"]
+    assert answer(found, "granularity")["outcome"] == answer(found, "run_tag")["outcome"] == "ok"
+
+
+def test_a_focus_bill_of_aws_is_asked_as_a_cur_is(tmp_path: Path) -> None:
+    exports = Exports(tmp_path)
+    rows = aws_focus_row("1.2"), aws_focus_row("1.2", Tags={}, ResourceId="i-2"), aws_focus_row("1.2", ChargeCategory="Tax")
+    write_focus(exports._source("focus", "aws_focus"), *rows, version="1.2")
+    _, found = doctor(exports.config())
+    cost = answer(found, "cost")["facts"]
+    assert (cost["month"], cost["rows"], cost["share_by_tag"]) == ("2026-04", 2, 0.5)
+    assert [one["resource_id"] for one in cost["without_a_run"]] == ["i-2"]
     assert answer(found, "granularity")["outcome"] == answer(found, "run_tag")["outcome"] == "ok"
 
 

@@ -29,7 +29,7 @@ from dagster_project.evidence.tracing.published import (
 from dagster_project.evidence.tracing.walk import WEIGHT, divided_among
 
 CELL = "source_name, payer_account_id, sub_account_id, service_code, region_id, usage_month, provider_model_version"
-OF_CARBON = ("source_name", "payer_account_id", "service_code", "region_id", "usage_month", "provider_model_version")
+OF_CARBON = ("source_name", "payer_account_id", "service_code", "usage_month", "provider_model_version")
 MASS = "provider_total_location_based_kgco2e"
 BROKEN_OUT = "provider_name <> 'AWS' or service_code in ('AmazonEC2', 'AmazonS3', 'AmazonCloudFront')"
 PRODUCT = f"case when {BROKEN_OUT} then service_code else 'Other' end"  # as carbon names the services of a bill
@@ -77,8 +77,11 @@ def add_carbon(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
             inner join (select source_name, source_object, content_hash from raw.landed_files) as files
                 using (source_name, source_object)
             {projects}
+            left join (select provider_name, carbon_region_name, region_id from published.marts.dim_regions) as named
+                on named.provider_name = {literal(provider)} and named.carbon_region_name = staged.region_id
             inner join cells as wanted
-                on {account} = wanted.sub_account_id and {" and ".join(f"staged.{name} = wanted.{name}" for name in OF_CARBON)}
+                on {account} = wanted.sub_account_id and coalesce(named.region_id, staged.region_id) = wanted.region_id
+                and {" and ".join(f"staged.{name} = wanted.{name}" for name in OF_CARBON)}
             anti join (from published.marts.fct_quarantine where list_contains({IN_NO_CELL}, reason)) as held
                 on staged.source_name = held.source_name and staged.source_object = held.source_object
                 and staged.row_number = held.row_number

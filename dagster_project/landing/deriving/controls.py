@@ -53,29 +53,68 @@ def _bill(field: str, months: Rows, jobs: Rows, blocks: Rows) -> Controls:
     )
 
 
-# the engine asks `contains` once per distinct text of a column, and an expression once per row
-_IS_BLOCK = "contains(line_item_resource_id, 'capacity-reservation') OR contains(line_item_resource_id, 'cr-')"
-# a plan of SageMaker may have paid for whatever SageMaker bills at 0: its fee and these rows are taken together
-_IS_OF_PLAN = (
-    " OR ".join(
-        f"contains({name}, ':{PLANS}/')"
-        for name in (
-            "reservation_reservation_a_r_n",
-            "capacity_reservation_capacity_reservation_arn",
-            "line_item_resource_id",
-        )
-    )
-    + " OR (line_item_product_code = 'AmazonSageMaker' AND"
-    " coalesce(TRY_CAST(line_item_unblended_cost__text AS DOUBLE), line_item_unblended_cost) = 0)"
-)
 _NET = "line_item_net_unblended_cost", "line_item_net_unblended_cost__text"
 _HAS_NET = " OR ".join(f"{name} IS NOT NULL" for name in _NET)
+
+
+def _named_block(resource: str) -> str:
+    # the engine asks `contains` once per distinct text of a column, and an expression once per row
+    is_block = f"contains({resource}, 'capacity-reservation') OR contains({resource}, 'cr-')"
+    return f"CASE WHEN {is_block} THEN CASE WHEN regexp_matches({resource}, '{BLOCK_RESOURCE}') THEN {resource} END END"
+
+
+def _of_plan(service: str, cost: str, *names: str) -> str:
+    # a plan of SageMaker may have paid for whatever SageMaker bills at 0: its fee and these rows are taken together
+    is_named = " OR ".join(f"contains({name}, ':{PLANS}/')" for name in names)
+    is_of_plan = f"{is_named} OR ({service} = 'AmazonSageMaker' AND coalesce(TRY_CAST({cost}__text AS DOUBLE), {cost}) = 0)"
+    return f"CASE WHEN {is_of_plan} THEN '{PLANS}' END"
+
+
+def _training_job(resource: str) -> str:
+    return f"CASE WHEN contains({resource}, ':training-job/') THEN {resource} END"
 
 
 def _job_of(column: str) -> str:
     return f"CASE WHEN contains({column}, '/customJobs/') THEN regexp_extract({column}, '{JOB_RESOURCE}') END"
 
 
+AWS_BILL = Asked(
+    values={
+        "billed": f"CASE WHEN {_HAS_NET} THEN {_NET[0]} ELSE line_item_unblended_cost END",
+        "billed__text": f"CASE WHEN {_HAS_NET} THEN {_NET[1]} ELSE line_item_unblended_cost__text END",
+    },
+    keys={
+        "payer_account_id": "bill_payer_account_id",
+        "usage_month": "date_trunc('month', line_item_usage_start_date)",
+        "currency": "coalesce(line_item_currency_code, '')",
+        "fee_block": "CASE WHEN line_item_usage_type LIKE '%CapacityBlockFee%' THEN reservation_reservation_a_r_n END",
+        "used_block": "capacity_reservation_capacity_reservation_arn",
+        "named_block": _named_block("line_item_resource_id"),
+        "plans": _of_plan(
+            "line_item_product_code",
+            "line_item_unblended_cost",
+            "reservation_reservation_a_r_n",
+            "capacity_reservation_capacity_reservation_arn",
+            "line_item_resource_id",
+        ),
+        "job": _training_job("line_item_resource_id"),
+    },
+    sums={
+        "line_count": "count(*)",
+        **exact_sums("billed", "billed", "billed__text", MONEY),
+        "uninvoiced_lines": "count(*) FILTER (coalesce(bill_invoice_id, '') = '')",
+    },
+    queries={
+        "months": _months_sql(["billed"], "CAST(sum(uninvoiced_lines) AS BIGINT)"),
+        "jobs": _jobs_sql("job"),
+        "blocks": f"""
+            SELECT delivery, commitment_id, strftime(min(usage_month), '%Y-%m'), {DIGEST}
+            FROM (SELECT *, unnest(list_distinct([fee_block, used_block, named_block, plans])) AS commitment_id FROM {GROUPS})
+            WHERE commitment_id <> '' GROUP BY delivery, commitment_id ORDER BY commitment_id
+        """,
+    },
+    controls=lambda _, months, jobs, blocks: _bill("uninvoiced_lines", months, jobs, blocks),
+)
 GCP_BILLING = Asked(
     keys={
         "payer_account_id": "billing_account_id",
@@ -207,42 +246,33 @@ def _figures(_: str, figures: Rows, named: Rows) -> Controls:
 # records of runs and samples have one shape each, whatever their kind; bills, carbon and inputs are of their kind's own
 BY_FACT = {"runs": RUNS, "telemetry": SAMPLES}
 BY_KIND = {
-    "aws_cur": Asked(
-        values={
-            "billed": f"CASE WHEN {_HAS_NET} THEN {_NET[0]} ELSE line_item_unblended_cost END",
-            "billed__text": f"CASE WHEN {_HAS_NET} THEN {_NET[1]} ELSE line_item_unblended_cost__text END",
-        },
+    "aws_cur": AWS_BILL,
+    "aws_focus": replace(
+        AWS_BILL,
+        values={},
         keys={
-            "payer_account_id": "bill_payer_account_id",
-            "usage_month": "date_trunc('month', line_item_usage_start_date)",
-            "currency": "coalesce(line_item_currency_code, '')",
-            "fee_block": "CASE WHEN line_item_usage_type LIKE '%CapacityBlockFee%' THEN reservation_reservation_a_r_n END",
-            "used_block": "capacity_reservation_capacity_reservation_arn",
-            "named_block": f"CASE WHEN {_IS_BLOCK} THEN "
-            f"CASE WHEN regexp_matches(line_item_resource_id, '{BLOCK_RESOURCE}') THEN line_item_resource_id END END",
-            "plans": f"CASE WHEN {_IS_OF_PLAN} THEN '{PLANS}' END",
-            "job": "CASE WHEN contains(line_item_resource_id, ':training-job/') THEN line_item_resource_id END",
+            "payer_account_id": "BillingAccountId",
+            "usage_month": "date_trunc('month', ChargePeriodStart)",
+            "currency": "coalesce(BillingCurrency, '')",
+            "fee_block": "CASE WHEN coalesce(x_UsageType, SkuMeter) LIKE '%CapacityBlockFee%' THEN CommitmentDiscountId END",
+            "used_block": "CapacityReservationId",
+            "named_block": _named_block("ResourceId"),
+            "plans": _of_plan("x_ServiceCode", "BilledCost", "CommitmentDiscountId", "CapacityReservationId", "ResourceId"),
+            "job": _training_job("ResourceId"),
         },
         sums={
             "line_count": "count(*)",
-            **exact_sums("billed", "billed", "billed__text", MONEY),
-            "uninvoiced_lines": "count(*) FILTER (coalesce(bill_invoice_id, '') = '')",
+            **exact_sums("billed", "BilledCost", "BilledCost__text", MONEY),
+            # FOCUS 1.0 has no numbers of invoices, and no type of account
+            "uninvoiced_lines": "count(*) FILTER (BillingAccountType IS NOT NULL AND coalesce(InvoiceId, '') = '')",
         },
-        queries={
-            "months": _months_sql(["billed"], "CAST(sum(uninvoiced_lines) AS BIGINT)"),
-            "jobs": _jobs_sql("job"),
-            "blocks": f"""
-                SELECT delivery, commitment_id, strftime(min(usage_month), '%Y-%m'), {DIGEST}
-                FROM (SELECT *, unnest(list_distinct([fee_block, used_block, named_block, plans])) AS commitment_id FROM {GROUPS})
-                WHERE commitment_id <> '' GROUP BY delivery, commitment_id ORDER BY commitment_id
-            """,
-        },
-        controls=lambda _, months, jobs, blocks: _bill("uninvoiced_lines", months, jobs, blocks),
     ),
     "aws_carbon": Asked(
         {"payer_account_id": "payer_account_id"},
         {"payers": f"SELECT DISTINCT delivery, payer_account_id FROM {GROUPS} WHERE payer_account_id <> '' ORDER BY ALL"},
-        lambda name, payers: Controls(payers=[payer for (payer,) in payers], model_version=name.partition("@")[2] or None),
+        lambda name, payers: Controls(
+            payers=[payer for (payer,) in payers], model_version=name.partition("@")[2].partition("~")[0] or None
+        ),
     ),
     "gcp_billing": GCP_BILLING,
     "gcp_focus": replace(

@@ -45,8 +45,7 @@ select
         when is_usage and cost_component = 'accelerator' and billed_us is not null
             then {{ priced_hours('usage_amount', 12, 'price_per_hour') }}
     end as on_demand_list_cost,
-    -- AWS bills do not give a contracted cost
-    cast(null as decimal(38, 12)) as contracted_cost,
+    case when not is_block_hour then contracted_cost end as contracted_cost,
     case
         when not is_usage then cast(0 as decimal(38, 12))
         when is_block_hour or list_cost is null then charged_cost

@@ -1,6 +1,6 @@
 {{ config(materialized='by_month') }}
 {%- set costs = [
-    'unblended_cost', 'gross_unblended_cost', 'public_on_demand_cost',
+    'unblended_cost', 'gross_unblended_cost', 'public_on_demand_cost', 'contracted_cost',
     'reservation_effective_cost', 'reservation_unused_upfront_cost', 'reservation_unused_recurring_cost',
     'savings_plan_effective_cost', 'savings_plan_commitment_to_date', 'savings_plan_used_commitment',
 ] %}
@@ -160,7 +160,7 @@ line_groups as (
         is_block_fee,
         usage_type,
         product_family = 'Data Transfer' or 'AWSDataTransfer' in (service_code, product_service_code) as is_stated_transfer,
-        invoice_id is not null as has_invoice,
+        has_invoice,
         invoicing_entity,
         run_tag,
         case when is_block_fee then coalesce(plan_arn, reservation_arn) else reservation_arn end as reservation_arn,

@@ -112,6 +112,7 @@ select
         else counted_unblended_cost
     end as effective_cost,
     case when is_usage then public_on_demand_cost else cast(0 as decimal(38, 12)) end as list_cost,
+    case when is_usage or contracted_cost is null then contracted_cost else cast(0 as decimal(38, 12)) end as contracted_cost,
     line_count,
     is_single,
     is_unpriced,
@@ -124,6 +125,6 @@ select
         when commitment_kind is not null and not is_usage then 'unused_commitment'
         when line_item_type = 'Credit' then 'credit'
         when line_item_type = 'Refund' then 'refund'
-        when line_item_type like '%Fee' then 'provider_adjustment'
+        when line_item_type like '%Fee' or line_item_type = 'Adjustment' then 'provider_adjustment'
     end as fixed_reason
 from classified_lines

@@ -15,7 +15,10 @@ with aws_costs as (
         case when lines.is_pod then cast(0 as decimal(38, 12)) else {{ after_net_discounts('lines', 'billed_cost') }} end
             as effective_base_cost,
         case when {{ aws_is_usage('lines') }} then lines.public_on_demand_cost else cast(0 as decimal(38, 12)) end as list_cost,
-        cast(null as decimal(38, 12)) as contracted_cost,
+        case
+            when {{ aws_is_usage('lines') }} or lines.contracted_cost is null then lines.contracted_cost
+            else cast(0 as decimal(38, 12))
+        end as contracted_cost,
         lines.line_count
     from {{ ref('int_aws_line_groups') }} as lines
     left join {{ ref('aws_region_prefixes') }} as prefixes on lines.usage_type_prefix = prefixes.prefix

@@ -31,14 +31,30 @@ rows_of_book as (
 
     select {{ shared }}, copy_number > 1 as is_copy
     from gcp_rows
+),
+
+-- AWS's console writes the name of a region where its export has the code
+placed_rows as (
+    select
+        {%- for column in ['source_name', 'provider_name', 'payer_account_id', 'sub_account_id', 'service_code'] %}
+        rows_of_book.{{ column }},
+        {%- endfor %}
+        coalesce(named.region_id, rows_of_book.region_id) as region_id,
+        rows_of_book.usage_month, rows_of_book.source_object, rows_of_book.row_number, rows_of_book.provider_model_version,
+        rows_of_book.is_elected, rows_of_book.is_global, rows_of_book.is_negative,
+        {{ masses('rows_of_book') }},
+        rows_of_book.is_copy
+    from rows_of_book
+    left join {{ ref('regions') }} as named
+        on rows_of_book.provider_name = named.provider_name and rows_of_book.region_id = named.carbon_region_name
 )
 
 select
-    rows_of_book.*,
+    placed_rows.*,
     case
-        when rows_of_book.is_negative then 'negative_emission'
-        when not rows_of_book.is_global and regions.region_id is null then 'unknown_region'
-        when rows_of_book.is_copy then 'duplicate_row'
+        when placed_rows.is_negative then 'negative_emission'
+        when not placed_rows.is_global and regions.region_id is null then 'unknown_region'
+        when placed_rows.is_copy then 'duplicate_row'
     end as quarantine_reason
-from rows_of_book
+from placed_rows
 left join {{ ref('regions') }} as regions using (provider_name, region_id)

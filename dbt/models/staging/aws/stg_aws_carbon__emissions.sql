@@ -13,7 +13,8 @@ with renamed as (
         _source_name as source_name,
         'AWS' as provider_name,
         _source_object as source_object,
-        _row_number as row_number,
+        -- a report of the console is of several months: its rows have their numbers in the file
+        coalesce(line_number, _row_number) as row_number,
         _is_book as is_book,
         _is_elected_version as is_elected,
         payer_account_id,

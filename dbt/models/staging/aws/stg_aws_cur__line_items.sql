@@ -1,3 +1,5 @@
+{#- 1.0 has a usage type of AWS's own, which 1.2 has as SkuMeter -#}
+{%- set usage_type = "coalesce(nullif(x_usagetype, ''), skumeter, '')" -%}
 select
     _source_name as source_name,
     'AWS' as provider_name,
@@ -33,7 +35,7 @@ select
     coalesce(product_servicecode, '') as product_service_code,
     nullif(line_item_resource_id, '') as resource_id,
     coalesce(line_item_line_item_description, '') as charge_description,
-    nullif(bill_invoice_id, '') as invoice_id,
+    coalesce(bill_invoice_id, '') <> '' as has_invoice,
     coalesce(bill_invoicing_entity, '') as invoicing_entity,
     coalesce(pricing_unit, '') as pricing_unit,
     line_item_usage_amount as usage_amount,
@@ -43,6 +45,9 @@ select
     line_item_unblended_cost__text as gross_unblended_cost__text,
     pricing_public_on_demand_cost as public_on_demand_cost,
     pricing_public_on_demand_cost__text as public_on_demand_cost__text,
+    -- AWS bills do not give a contracted cost, FOCUS does
+    cast(null as double) as contracted_cost,
+    cast(null as string) as contracted_cost__text,
     -- a row of a commitment may name it as its resource only
     coalesce(
         nullif(reservation_reservation_a_r_n, ''),
@@ -80,3 +85,80 @@ select
     coalesce(capacity_reservation_capacity_reservation_status, '') as capacity_reservation_status,
     _run_tag as run_tag
 from {{ source('raw', 'aws_cur') }}
+
+union all
+
+select
+    _source_name as source_name,
+    'AWS' as provider_name,
+    _delivery_content_hash as delivery_content_hash,
+    _source_object as source_object,
+    _row_number as row_number,
+    _file_number * 4294967296 + _row_number as position,
+    _is_book as is_book,
+    billingaccountid as payer_account_id,
+    nullif(billingaccountname, '') as payer_account_name,
+    -- tax may be of no account but the payer's own
+    coalesce(nullif(subaccountid, ''), billingaccountid) as sub_account_id,
+    nullif(subaccountname, '') as account_name,
+    coalesce(nullif(x_servicecode, ''), servicename, '') as service_code,
+    nullif(servicename, '') as service_name,
+    coalesce(
+        {{ aws_region('regionid') }},
+        nullif(regexp_extract(availabilityzone, '^([a-z]+(-[a-z]+)+-[0-9]+)', 1), '')
+    ) as stated_region_id,
+    cast(date_trunc('month', chargeperiodstart) as date) as usage_month,
+    chargeperiodstart as charge_period_start,
+    chargeperiodend as charge_period_end,
+    billingcurrency as billing_currency,
+    {{ focus_line_item_type() }} as line_item_type,
+    coalesce(x_operation in ('EKSPod-EC2', 'ECSTask-EC2'), false) as is_pod,
+    {{ usage_type }} as usage_type,
+    -- of transfer the usage type alone states what it is
+    '' as product_family,
+    '' as product_service_code,
+    nullif(resourceid, '') as resource_id,
+    coalesce(chargedescription, '') as charge_description,
+    -- FOCUS 1.0 has no numbers of invoices, and no type of account: its months close by time alone
+    billingaccounttype is null or coalesce(invoiceid, '') <> '' as has_invoice,
+    coalesce(invoiceissuername, '') as invoicing_entity,
+    coalesce(consumedunit, '') as pricing_unit,
+    consumedquantity as usage_amount,
+    consumedquantity__text as usage_amount__text,
+    -- BilledCost is after discounts, and FOCUS has no cost before them
+    billedcost as unblended_cost,
+    billedcost__text as unblended_cost__text,
+    billedcost as gross_unblended_cost,
+    billedcost__text as gross_unblended_cost__text,
+    listcost as public_on_demand_cost,
+    listcost__text as public_on_demand_cost__text,
+    contractedcost as contracted_cost,
+    contractedcost__text as contracted_cost__text,
+    case
+        when {{ focus_commitment('reserv') }} then nullif(commitmentdiscountid, '')
+        when {{ usage_type }} like '%CapacityBlockFee%'
+            then coalesce(
+                nullif(capacityreservationid, ''), case when resourceid like '%:capacity-reservation/%' then resourceid end
+            )
+    end as reservation_arn,
+    -- what a row of a commitment costs over its term is EffectiveCost, used or not: a purchase has 0 there
+    effectivecost as reservation_effective_cost,
+    effectivecost__text as reservation_effective_cost__text,
+    cast(null as double) as reservation_unused_upfront_cost,
+    cast(null as string) as reservation_unused_upfront_cost__text,
+    effectivecost as reservation_unused_recurring_cost,
+    effectivecost__text as reservation_unused_recurring_cost__text,
+    cast(null as string) as reservation_started_at,
+    cast(null as string) as reservation_ended_at,
+    cast(null as string) as reservation_count,
+    case when {{ focus_commitment('savings') }} then nullif(commitmentdiscountid, '') end as savings_plan_arn,
+    effectivecost as savings_plan_effective_cost,
+    effectivecost__text as savings_plan_effective_cost__text,
+    effectivecost as savings_plan_commitment_to_date,
+    effectivecost__text as savings_plan_commitment_to_date__text,
+    cast(0 as double) as savings_plan_used_commitment,
+    cast(null as string) as savings_plan_used_commitment__text,
+    nullif(capacityreservationid, '') as capacity_reservation_arn,
+    coalesce(capacityreservationstatus, '') as capacity_reservation_status,
+    _run_tag as run_tag
+from {{ source('raw', 'aws_focus') }}
