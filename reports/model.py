@@ -127,6 +127,7 @@ class Figure:
     known_label: str = ""
     whole: Decimal | None = None
     whole_label: str = ""
+    all_label: str = ""  # of a mass that we file, or not: what the whole is called; it is in front then, of which training runs
     prior_quarter: str = ""
     prior: Decimal | None = None
     prior_low: Decimal | None = None

@@ -25,7 +25,7 @@ def contents_of(publication: Publication, span: Quarter | FiscalYear) -> tuple[l
     return figures, contents.sections(publication, span, figures)
 
 
-def arranged(published: Path, name: str, *, policy: Policy | None, issue: Issue | None, **others: Any) -> Arranged:
+def arranged(published: Path | Publication, name: str, *, policy: Policy | None, issue: Issue | None, **others: Any) -> Arranged:
     """The report of a span of a published file, laid out."""
     arrange = yearly.arranged if is_year(name) else quarterly.arranged
     return arrange(published, name, policy=policy, issue=issue, **others)

@@ -7,7 +7,7 @@ is among what is asked of it: that goes through the door (door.py), to copies of
 import json
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -74,16 +74,18 @@ TABLE = re.compile(r"[a-z_][a-z0-9_]*")
 
 
 @contextmanager
-def open_folder(folder: Path) -> Iterator[Publication]:
-    """Open the Parquet of an evidence pack, to ask it also its own SQL."""
-    with opened_door(folder) as (connection, asked):
+def open_folder(folder: Path, only: Collection[str] = ()) -> Iterator[Publication]:
+    """Open the Parquet of an evidence pack, to ask it also its own SQL; of `only` some tables, where they are named."""
+    with opened_door(folder, only=only) as (connection, asked):
         yield Publication(connection, asked)
 
 
 @contextmanager
-def opened_door(folder: Path, *, is_empty: bool = False) -> Iterator[tuple[duckdb.DuckDBPyConnection, Door]]:
+def opened_door(
+    folder: Path, *, is_empty: bool = False, only: Collection[str] = ()
+) -> Iterator[tuple[duckdb.DuckDBPyConnection, Door]]:
     """A door to copies of a pack's tables; `is_empty`: to the same tables without rows."""
-    with copied_tables(folder, is_empty=is_empty) as file:
+    with copied_tables(folder, is_empty=is_empty, only=only) as file:
         config = door.settings(file.with_name("spill"))
         with duckdb.connect(str(file), read_only=True, config=config) as connection:
             connection.execute("set TimeZone = 'UTC'")
@@ -92,20 +94,22 @@ def opened_door(folder: Path, *, is_empty: bool = False) -> Iterator[tuple[duckd
 
 
 @contextmanager
-def copied_tables(folder: Path, *, is_empty: bool = False) -> Iterator[Path]:
+def copied_tables(folder: Path, *, is_empty: bool = False, only: Collection[str] = ()) -> Iterator[Path]:
     """Copies of a pack's tables in a DuckDB file that goes when the block ends."""
     with tempfile.TemporaryDirectory(prefix="trainledger-door-") as scratch:
         file = Path(scratch) / "pack.duckdb"
         with duckdb.connect(str(file), config=door.settings(file.with_name("spill"))) as connection:
-            _load(connection, folder, "limit 0" if is_empty else "")
+            load(connection, folder, "limit 0" if is_empty else "", only)
         yield file
 
 
-def _load(connection: duckdb.DuckDBPyConnection, folder: Path, limit: str) -> None:
-    """Copy every table of a folder of Parquet."""
+def load(connection: duckdb.DuckDBPyConnection, folder: Path, limit: str = "", only: Collection[str] = ()) -> None:
+    """Copy every table of a folder of Parquet, or those that are named."""
     for schema in ("marts", "ops", "seeds"):
         connection.execute(f"create schema {schema}")
         for file in sorted((folder / schema).glob("*.parquet")):
+            if only and f"{schema}.{file.stem}" not in only:
+                continue
             if not TABLE.fullmatch(file.stem):
                 raise PublicationError(f"{file} is not named as a table is.")
             place = str(file).replace("'", "''")
@@ -116,8 +120,14 @@ def _load(connection: duckdb.DuckDBPyConnection, folder: Path, limit: str) -> No
 
 
 @contextmanager
-def open_publication(path: Path) -> Iterator[Publication]:
-    """Open the file, or the folder of Parquet, for reading. Readers take no lock and leave nothing behind."""
+def open_publication(path: Path | Publication) -> Iterator[Publication]:
+    """Open the file, or the folder of Parquet, for reading. Readers take no lock and leave nothing behind.
+
+    One that is open already stays open: whoever verifies a pack has copied its tables by then.
+    """
+    if isinstance(path, Publication):
+        yield path
+        return
     if (path / "marts").is_dir():
         with open_folder(path) as publication:
             yield publication

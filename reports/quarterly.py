@@ -14,7 +14,7 @@ from reports.code import code_digest
 from reports.issue import Issue, Policy
 from reports.page import html, records, words
 from reports.pages import answer
-from reports.publication import open_publication
+from reports.publication import Publication, open_publication
 from reports.quarter import Quarter
 from reports.sections import board, headlines, quality
 from reports.sections.status import as_issued, decide, require_data
@@ -35,7 +35,7 @@ class QuarterlyReport:
 
 
 def arranged(
-    published: Path,
+    published: Path | Publication,
     quarter: str,
     *,
     organisation: str,

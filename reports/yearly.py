@@ -82,7 +82,7 @@ def _sections(publication: Publication, year: FiscalYear) -> Iterator[Section]:
 
 
 def arranged(
-    published: Path,
+    published: Path | Publication,
     year: str,
     *,
     organisation: str,

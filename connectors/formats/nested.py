@@ -46,11 +46,21 @@ def at(paths: str, type_: str, **more: Any) -> dict[str, Column]:
     return {path: Column(name or path.replace(".", "_"), type_, **more) for path, _, name in words}
 
 
+# shapes with schemas of files whose names and types were found to be sound, and what follows from both
+_SOUND: dict[tuple[int, Any], tuple[Shape, Any, tuple[str, ...], tuple[str, ...]]] = {}
+MOST_SOUND = 256
+
+
 class NestedFile:
     """One Parquet object with nested records. Opening it checks names and types; `unknown` are undeclared paths."""
 
     def __init__(self, file: Any, schema: pa.Schema, shape: Shape, start: Rows) -> None:
         self._file, self.shape, self.start = file, shape, start
+        self.constants: dict[str, str] = {}  # path -> the text that all rows get there, whatever they have
+        self.repeats: dict[str, tuple[int, int]] = {}  # of maps that were read: path -> first row with a key twice, and how many
+        if (id(shape), schema) in _SOUND:  # a month of days is written alike
+            _, self._given, self.unknown, self.paths = _SOUND[id(shape), schema]
+            return
         self._given = given = flattened(schema.empty_table()).schema
         unknown = self._check(shape.columns, given)
         for path, columns in shape.records.items():
@@ -64,8 +74,8 @@ class NestedFile:
                     raise self._wrong_type(name, given.field(path).type, "not there")
         self.unknown = tuple(name for name in unknown if not self._is_known(name, given.field(name).type))
         self.paths = tuple(path for path in (*shape.columns, *shape.maps, *shape.records) if path in given.names)
-        self.constants: dict[str, str] = {}  # path -> the text that all rows get there, whatever they have
-        self.repeats: dict[str, tuple[int, int]] = {}  # of maps that were read: path -> first row with a key twice, and how many
+        if len(_SOUND) < MOST_SOUND:
+            _SOUND[id(shape), schema] = shape, given, self.unknown, self.paths
 
     def batches(self) -> Iterator[tuple[Rows, pa.RecordBatch]]:
         """Yield the declared columns by their paths, in row order, each batch with the place of its rows."""

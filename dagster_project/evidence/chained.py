@@ -21,6 +21,7 @@ from dagster_project.evidence.manifest import MANIFEST, issued_zip_sha256, read_
 if TYPE_CHECKING:
     from datetime import datetime
 
+IN_THE_LINE = ("report_id", "quarter", "status", "issued_at", "prepared_by", "approver", "supersedes")  # of issue.json
 HEAD = "head_of_chain"  # in issue.json: the last line when the report was issued
 
 
@@ -52,6 +53,37 @@ def head(lines: list[chain.Line]) -> dict[str, Any]:
         "report_id": last["report_id"] if last else None,
         "sha256": chain.digest_of(last) if last else None,
     }
+
+
+def line_of(folder: Path, issued: Mapping[str, Any], deliveries: list[str]) -> chain.Line:
+    """The line of the chain that a pack gives, but for the digest of the line before; `deliveries` must be kept for it."""
+    return {
+        **{name: issued[name] for name in IN_THE_LINE},
+        "build_id": issued["build"]["build_id"],
+        "manifest_sha256": sha256_of(folder / MANIFEST),
+        "zip_sha256": issued_zip_sha256(folder, issued["report_id"]),
+        "deliveries": deliveries,
+    }
+
+
+def recorded_otherwise(
+    folder: Path, issued: Mapping[str, Any], deliveries: list[str], recorded: Iterable[Recorded]
+) -> tuple[list[str], list[str]]:
+    """What of a pack is not what a landing recorded when the report was issued, and what cannot be compared with it.
+
+    The line has the manifest, and so every file: also those that nothing can be worked out again from.
+    """
+    report_id = issued["report_id"]
+    known = next((one for one in recorded if one.report_id == report_id), None)
+    if HEAD not in issued:
+        return [], []  # before 0.9, which is listed with the form
+    if known is None:
+        what = f"The landing has no record that {report_id} was issued: validations/, code/, names and configuration"
+        return [], [f"{what} are compared with nothing but each other and the signatures."]
+    line = line_of(folder, issued, deliveries) | {"previous": issued[HEAD]["sha256"]}
+    if (known.number, known.line_sha256) == (issued[HEAD]["lines"] + 1, chain.digest_of(line)):
+        return [], []
+    return [f"{MANIFEST}: it is not the one of {report_id} that the landing recorded when that was issued"], []
 
 
 def check(path: Path, folder: Path, found: Findings) -> None:

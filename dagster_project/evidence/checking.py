@@ -63,8 +63,10 @@ def verify_pack(path: Path, trust: Trust = NO_TRUST, rebuild: Rebuild | None = N
 def _ask_again(folder: Path, found: Findings) -> None:
     """Figures and rendering, of a pack whose files are those of its manifest."""
     try:
-        _check_figures(folder, found)
-        if again := documents.compare(folder, found):
+        with opened_door(folder / "data") as (connection, door):
+            _check_figures(folder, found, connection, door)
+            again = documents.compare(folder, found, Publication(connection, Door(connection)))
+        if again:
             _render_again(folder, found, again)
     except TooLongError as error:
         found.remarks.append(str(error))
@@ -73,13 +75,12 @@ def _ask_again(folder: Path, found: Findings) -> None:
         found.differences.append(f"{ISSUE}: the pack is not as trainledger writes one ({type(error).__name__}: {error})")
 
 
-def _check_figures(folder: Path, found: Findings) -> None:
+def _check_figures(folder: Path, found: Findings, connection: duckdb.DuckDBPyConnection, door: Door) -> None:
     """Ask every table and headline figure again, of the pack's Parquet and by the pack's own SQL."""
     record, before = read_json(folder / "report" / REPORT), len(found.differences)
     if (folder / "load.sql").read_text() != layout.load_sql(folder):
         found.differences.append("load.sql: it is not what loads the pack's tables")
-    data = folder / "data"
-    with opened_door(data) as (connection, door), opened_door(data, is_empty=True) as (_, door_of_nothing):
+    with opened_door(folder / "data", is_empty=True) as (_, door_of_nothing):
         for item in layout.asked_items(record):
             written = (folder / "sql" / f"{layout.query_name(item)}.sql").read_text()
             if written.rstrip("\n;") != item["sql"].rstrip("\n;"):
@@ -115,9 +116,12 @@ def _other_model(door: Door, model: str, statement: str) -> Iterator[str]:
     if f"marts.{model}" in require_select(statement):  # whole by itself, so it closes no bracket of ours
         yield f"model {model}: its SQL reads the table that it is to give"
         return
+    # one grouping of the rows of both: to except them from each other, either way, numbers them in four windows
     [differing] = door.rows(
-        f'with again as (\n{statement}\n), was as (select * from marts."{model}") select count(*) as n from'
-        " ((from again except all from was) union all (from was except all from again))"
+        f"with again as (\n{statement}\n),"
+        f' both_of as (select *, 1 as side_of_it from again union all select *, -1 from marts."{model}"),'
+        " uneven as (select * exclude (side_of_it), sum(side_of_it) as side_of_it from both_of group by all)"
+        " select count(*) as n from uneven where side_of_it <> 0"
     )
     if differing["n"]:
         yield f"data/marts/{model}.parquet: its SQL gives other rows of the pack's tables"

@@ -6,6 +6,7 @@
     sql/, rows/                        queries of report.json and statements in ops, asked of data/
     attributions of the bill           cells of the marts
     gates.json, README.md, code/       ops, issue.json, report.json
+    validations/, configuration        deliveries and gates of ops, settings of the marts (beside.py)
     RO-Crate, names of files           the files themselves
 
 Files are those of the manifest by then. Whether data/ is what was delivered is asked with the landing (rebuilding.py).
@@ -22,7 +23,7 @@ from typing import Any
 import duckdb
 
 from dagster_project import __version__
-from dagster_project.evidence import crate, known, layout
+from dagster_project.evidence import beside, crate, known, layout
 from dagster_project.evidence.findings import Findings
 from dagster_project.evidence.layout import ISSUE, REPORT
 from dagster_project.evidence.manifest import BESIDE, MANIFEST, canonical, files_below, read_json
@@ -64,6 +65,7 @@ def compare(folder: Path, found: Findings, connection: duckdb.DuckDBPyConnection
     found.differences += _of_queries(folder, record, connection, door)
     found.differences += _of_documents(folder, issued, record, version, connection)
     found.differences += _of_names(folder, record)
+    found.differences += beside.differences(folder, issued, connection)
 
 
 def _other_selects(issued: Mapping[str, Any], connection: duckdb.DuckDBPyConnection) -> list[str]:

@@ -29,6 +29,7 @@ from reports.issue import Issue, Policy
 from reports.model import TEXT_KINDS
 from reports.page import cells, printed, records, tree
 from reports.periods import arranged
+from reports.publication import Publication
 
 ERRORS = (
     KeyError,
@@ -44,14 +45,17 @@ MOST_NAMED = 5  # differences of one file
 AROUND = 40  # characters of a text that differs
 
 
-def compare(folder: Path, found: Findings) -> Arranged | None:
-    """Find each document that does not print what report.json states. Returns what this version makes of the pack's tables."""
+def compare(folder: Path, found: Findings, tables: Publication | None = None) -> Arranged | None:
+    """Find each document that does not print what report.json states. Returns what this version makes of the pack's tables.
+
+    `tables` are the pack's, where the caller has copied them.
+    """
     report = folder / "report"
     record = read_json(report / REPORT)
     found.differences += _other_files(report, record, found)
     found.differences += _other_csv(report, record, found)
     version = str(read_json(folder / "code" / "version.json").get("trainledger"))
-    again, others = _again(folder, found.issued, record)
+    again, others = _again(tables or folder / "data", found.issued, record, (report / REPORT).read_text(encoding="utf-8"))
     if not others:
         assert again is not None
         _compare_texts(report, record, again, found)
@@ -71,12 +75,12 @@ def compare(folder: Path, found: Findings) -> Arranged | None:
     return None
 
 
-def _again(folder: Path, issued: dict[str, Any], record: Any) -> tuple[Arranged | None, list[str]]:
-    """The report as this version lays it out, and what of report.json is another in it."""
+def _again(tables: Path | Publication, issued: dict[str, Any], record: Any, text: str) -> tuple[Arranged | None, list[str]]:
+    """The report as this version lays it out, and what of report.json is another in it, which is written as `text`."""
     try:
         policy, issue = Policy.of(issued["policy"]), Issue.of(issued)
         again = arranged(
-            folder / "data",
+            tables,
             issued["quarter"],
             organisation=issued["organisation"],
             status_note=issued["status_note"],
@@ -92,7 +96,7 @@ def _again(folder: Path, issued: dict[str, Any], record: Any) -> tuple[Arranged 
     theirs = {name: value for name, value in record.items() if name != "printed"}
     others = [*_other(ours, theirs, "")]
     written = json.dumps(record, ensure_ascii=False, indent=1) + "\n"
-    if not others and (folder / "report" / REPORT).read_text(encoding="utf-8") != written:
+    if not others and text != written:
         others = ["form of the file"]
     return again, others
 

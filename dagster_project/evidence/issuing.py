@@ -32,9 +32,6 @@ from reports.issue import Issue
 from reports.publication import open_folder
 from reports.quarter import is_year
 
-IN_THE_LINE = ("report_id", "quarter", "status", "issued_at", "prepared_by", "approver", "supersedes")  # of issue.json
-MOST_RETAINED = ("bill", "carbon")  # facts of which retention removes deliveries; a line cites those it must keep
-
 
 def require_two_people(settings: Settings, approver: str) -> str:
     """The preparer, once it is clear that somebody else who may approve does."""
@@ -82,13 +79,7 @@ def issue(home: Home, quarter: str, approver: str, view: View, note: str | None,
         (folder / MANIFEST).write_bytes(manifest_bytes(folder))
         archive = folder.parent / f"{act.report_id}.zip"
         write_zip(folder, archive, act.report_id)
-        line = {
-            **{name: issued[name] for name in IN_THE_LINE},
-            "build_id": publication["build_id"],
-            "manifest_sha256": durable.sha256_of(folder / MANIFEST),
-            "zip_sha256": durable.sha256_of(archive),  # without signatures: those of others come later
-            "deliveries": deliveries,
-        }
+        line = chained.line_of(folder, issued, deliveries)
         if key:
             put_signature(folder, key, "approver", allowed_signers(home.settings))
             write_zip(folder, archive, act.report_id)
@@ -189,8 +180,7 @@ def _write(
     pack.write_code(folder / "code", publication["code_version"], record["report_code_sha256"])
     (folder / "README.md").write_text(README.format(**issue))
     (folder / crate.FILE).write_bytes(crate.crate_bytes(folder, issue))
-    cited = {source.name for source in home.sources if source.facts.fact in MOST_RETAINED}
-    return issue, sorted({content_hash for source, _, _, content_hash in named if source in cited})
+    return issue, pack.cited(named, home.sources)
 
 
 def _statements(home: Home, tables: Collection[str]) -> dict[str, str]:

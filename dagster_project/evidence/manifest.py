@@ -53,10 +53,10 @@ def canonical(document: Any) -> bytes:
     return (json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
 
 
-def issued_zip_sha256(folder: Path) -> str:
-    """Of the zip that a pack was issued as: signatures and a time stamp came later."""
+def issued_zip_sha256(folder: Path, report_id: str = "") -> str:
+    """Of the zip that a pack was issued as: signatures and a time stamp came later. Its folder may have another name by now."""
     with tempfile.TemporaryDirectory(prefix="trainledger-zip-") as scratch:
-        write_zip(folder, Path(scratch) / "issued.zip", folder.name, is_as_issued=True)
+        write_zip(folder, Path(scratch) / "issued.zip", report_id or folder.name, is_as_issued=True)
         return sha256_of(Path(scratch) / "issued.zip")
 
 

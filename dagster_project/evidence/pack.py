@@ -121,6 +121,12 @@ def named_in(publication: Publication) -> frozenset[Name]:
     return frozenset(tuple(row.values()) for row in publication.rows(sql))
 
 
+def cited(named: Collection[Name], sources: Iterable[SourceSettings]) -> list[str]:
+    """Deliveries that retention must keep for a report: those of bills and carbon, of which it removes old ones."""
+    kept = {source.name for source in sources if source.facts.fact in JUDGED}
+    return sorted({content_hash for source, _, _, content_hash in named if source in kept})
+
+
 def write_validations(pack: Path, named: Collection[Name], landing: Landing, sources: Iterable[SourceSettings]) -> None:
     """What Great Expectations found of each bill and carbon delivery that a publication names, as the shelf has it."""
     candidates = [

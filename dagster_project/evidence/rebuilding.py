@@ -20,10 +20,11 @@ from dagster_project.base.failures import GateError, UsageError
 from dagster_project.election.election import Election, elect
 from dagster_project.election.units import fingerprints, months_to_build, turned_months
 from dagster_project.election.winners import Name, View, name_of
+from dagster_project.evidence.chained import recorded_otherwise
 from dagster_project.evidence.checking import other_values
-from dagster_project.evidence.layout import REPORT, asked_items
+from dagster_project.evidence.layout import ISSUE, REPORT, asked_items
 from dagster_project.evidence.manifest import read_json
-from dagster_project.evidence.pack import named_in, write_seeds
+from dagster_project.evidence.pack import cited, named_in, write_seeds
 from dagster_project.landing.restated import Restated
 from dagster_project.publishing.digest import literal, quoted, table_digest
 from dagster_project.publishing.tables import published_tables
@@ -34,7 +35,10 @@ from dagster_project.warehouse.building import Listener, begin_file, create_raw,
 from dagster_project.warehouse.home import Home
 from dagster_project.warehouse.site import Site
 from dagster_project.warehouse.statements import SEED, Statement
-from reports.publication import Publication, open_folder, opened_door
+from reports import door
+from reports.publication import Publication, load, open_folder
+
+ELECTED = ("ops.dim_deliveries", "marts.fct_restatements", "marts.fct_restated_texts")  # what of a pack is an input of its build
 
 
 def view_of(issued: Mapping[str, Any], named: frozenset[Name]) -> View:
@@ -62,12 +66,19 @@ def other_seeds(pack_seeds: Path, home: Path) -> dict[str, Path]:
 
 
 def build_tables(
-    home: Home, election: Election, seeds: dict[str, Path], listener: Listener, last: dict[str, str] | None = None
+    home: Home,
+    election: Election,
+    seeds: dict[str, Path],
+    listener: Listener,
+    last: dict[str, str] | None = None,
+    *,
+    is_the_last: bool = False,
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Build the models of an election at a home's site with some other seeds.
 
     All months: a later one may share a commitment with an earlier, whose hours then cost less.
-    `last` are the units that the site was built of before, with the same seeds: then only months that differ are built. Returns
+    `last` are the units that the site was built of before, with the same seeds: then only months that differ are built;
+    `is_the_last` where it will not be built of others again. Returns
     the units, and the report models that cannot be built of these deliveries, each with why: the ledger is whole without them.
     """
     site, units = home.site, fingerprints(home.rules, election)
@@ -83,7 +94,7 @@ def build_tables(
     of_reports, absent = report_models.models_of_reports(modelling.project(home.root)), dict[str, str]()
     with opened(site) as connection:
         threads = runner.worth_threads(connection)
-        for number, node in enumerate(runner.run(models, build, connection, threads=threads), 1):
+        for number, node in enumerate(runner.run(models, build, connection, threads=threads, is_the_last=is_the_last), 1):
             listener("models", number, len(models), node.name)
             if not node.is_sound and node.unique_id in of_reports:
                 absent[node.name] = f"it cannot be built of these deliveries: {node.detail}"
@@ -109,8 +120,9 @@ def landing_differences(
     """
     with tempfile.TemporaryDirectory(prefix="trainledger-rebuild-") as scratch:
         settings = _settings_of(issued, place, Path(scratch))
-        home = Home(settings, Site(settings.home / "rebuilt", settings.home / "rebuilt" / "dbt", settings.memory_limit))
-        with open_folder(pack / "data") as publication:
+        root = settings.home / "rebuilt"
+        home = Home(settings, Site(root, root / "dbt", settings.memory_limit, is_kept=False))
+        with open_folder(pack / "data", ELECTED) as publication:
             named = named_in(publication)
             known = tuple(_restated(publication))
         election = replace(elect(home.sources, home.landing, view_of(issued, named)), restated=known)
@@ -120,8 +132,12 @@ def landing_differences(
         # the same code has the same seeds, and a pack chooses none
         is_same = code_version() == issued["build"]["code_version"]
         seeds = {} if is_same else other_seeds(pack / "data" / "seeds", home.root)
-        _, absent = build_tables(home, election, seeds, listener)
-        return _compare(pack, issued, home, absent, Path(scratch))
+        units, absent = build_tables(home, election, seeds, listener, is_the_last=True)
+        differences, left_out, count = _compare(pack, issued, home, absent, Path(scratch))
+        if is_same and units != issued["build"]["units"]:
+            differences.append(f"{ISSUE}: its deliveries and configuration give other fingerprints of the build than it states")
+        others, unknown = recorded_otherwise(pack, issued, cited(named, home.sources), home.landing.store.issued())
+        return [*differences, *others], [*left_out, *unknown], count
 
 
 def _compare(
@@ -160,27 +176,31 @@ def _compare(
         ]
         if not is_same and not left_out:
             left_out.append(f"The tables were built again by another version of the code. {install}")
-        if not differences and not others:
-            names = {name: schema for name, schema in schemas.items() if name not in absent}
-            differences += _other_figures(pack, connection, names, scratch)
+    if not differences and not others:
+        names = {name: schema for name, schema in schemas.items() if name not in absent}
+        differences += _other_figures(pack, home.site.build_file, names, scratch)
     return differences, left_out, len(tables) - len(others - comparable)
 
 
-def _other_figures(pack: Path, connection: duckdb.DuckDBPyConnection, schemas: Mapping[str, str], scratch: Path) -> Iterator[str]:
+def _other_figures(pack: Path, build_file: Path, schemas: Mapping[str, str], scratch: Path) -> Iterator[str]:
     """Figures that the report prints and that its SQL does not give of the tables that were built again."""
-    data = scratch / "data"
-    for file in sorted((pack / "data").rglob("*.parquet")):
-        target = data / file.relative_to(pack / "data")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        schema = schemas.get(file.stem) if file.parent.name == "marts" else None
-        if schema is None:  # deliveries, gates and the like: of the act of building
-            target.symlink_to(file.absolute())
-        else:
-            connection.execute(f"copy (from {schema}.{quoted(file.stem)}) to {literal(str(target))} (format parquet)")
-    record = read_json(pack / "report" / REPORT)
-    with opened_door(data) as (_, door):
-        for item in asked_items(record):
-            for text in other_values(door, None, item):
+    named = {(file.parent.name, file.stem) for file in (pack / "data").rglob("*.parquet")}
+    rebuilt = sorted(name for schema, name in named if schema == "marts" and name in schemas)
+    # deliveries, gates and the like: of the act of building
+    others = [f"{schema}.{name}" for schema, name in named if schema != "marts" or name not in schemas]
+    with duckdb.connect(config=door.settings(scratch / "spill")) as connection:
+        connection.execute("set TimeZone = 'UTC'")
+        load(connection, pack / "data", only=others)
+        build = quoted(build_file.stem)  # by which its own views name it
+        connection.execute(f"attach {literal(str(build_file))} as {build} (read_only)")
+        views = {name for (name,) in connection.execute("select view_name from duckdb_views() where not internal").fetchall()}
+        for name in rebuilt:  # a view is laid out once, and asked many times
+            kind = "table" if name in views else "view"
+            connection.execute(f"create {kind} marts.{quoted(name)} as from {build}.{schemas[name]}.{quoted(name)}")
+        door.lock(connection)
+        asked = door.Door(connection)
+        for item in asked_items(read_json(pack / "report" / REPORT)):
+            for text in other_values(asked, None, item):
                 yield f"{text} (of the tables that the landing gives)"
 
 

@@ -129,7 +129,12 @@ def opened(site: Site) -> Iterator[duckdb.DuckDBPyConnection]:
     """The writer's file, open for as long as the block runs."""
     import duckdb
 
-    with duckdb.connect(str(site.build_file), config={"memory_limit": site.memory_limit}) as connection:
+    config: dict[str, str | bool | int | float | list[str]] = {"memory_limit": site.memory_limit}
+    if not site.is_kept:  # what is read once and goes is written out once, and not made small
+        config["checkpoint_threshold"] = "1GB"
+    with duckdb.connect(str(site.build_file), config=config) as connection:
+        if not site.is_kept:
+            connection.execute("set force_compression = 'uncompressed'")
         connection.execute("set TimeZone = 'UTC'")
         yield connection
 

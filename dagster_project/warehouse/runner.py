@@ -39,12 +39,20 @@ BROKEN = ("error", "fail", "skipped")
 
 
 def run(
-    statements: Sequence[Statement], build: Build, connection: duckdb.DuckDBPyConnection, *, threads: int = 2
+    statements: Sequence[Statement],
+    build: Build,
+    connection: duckdb.DuckDBPyConnection,
+    *,
+    threads: int = 2,
+    is_the_last: bool = False,
 ) -> Iterator[NodeResult]:
-    """Run what must be run, on two threads as dbt's profile, and yield what became of every model, seed and test as it ends."""
+    """Run what must be run, on two threads as dbt's profile, and yield what became of every model, seed and test as it ends.
+
+    `is_the_last`: nothing is built on the same file after it, so no sums of rows are kept by which that would know what moved.
+    """
     connection.execute(f"set TimeZone = 'UTC'; set threads = {int(os.environ.get('TRAINLEDGER_THREADS', threads))}")
     connection.execute(f"attach if not exists ':memory:' as {SHOWN}")
-    runner = _Runner(build, connection)
+    runner = _Runner(build, connection, is_the_last=is_the_last)
     for schema in sorted({one.schema for one in statements if not one.is_test}):
         connection.execute(f"create schema if not exists {schema}")
     for statement in statements:
@@ -90,8 +98,8 @@ def _rows(state: State) -> bool:
 class _Runner:
     """One build: the versions of the contents so far, and what is broken."""
 
-    def __init__(self, build: Build, connection: duckdb.DuckDBPyConnection) -> None:
-        self.build = build
+    def __init__(self, build: Build, connection: duckdb.DuckDBPyConnection, *, is_the_last: bool = False) -> None:
+        self.build, self.is_the_last = build, is_the_last
         self.connection = connection
         self.states = states.read(connection)
         self.there = _relations(connection)
@@ -221,18 +229,20 @@ class _Runner:
         self.states[state.node] = state
         self.moved.append(state)
 
-    def _write(self, statement: Statement, inputs: str, before: State | None, months: list[str] | None) -> tuple[str, int]:
+    def _write(self, statement: Statement, inputs: str, before: State | None, months: list[str] | None) -> tuple[str, int | None]:
         """Write a table, or months of it, and its state. The version stays where the rows are what they were."""
         was_there = statement.relation in self.there
 
         def state() -> State:
+            if self.is_the_last:
+                return State(statement.relation, statement.definition, inputs, self.build.build_id)
             sums = json.dumps(self._sums(statement, before, months))
             is_equal = before is not None and was_there and before.sums == sums
             version = before.version if before and is_equal else self.build.build_id
             return State(statement.relation, statement.definition, inputs, version, sums)
 
         written = self._create(statement, "table", state, months)
-        return "success", sum(rows for rows, *_ in json.loads(written.sums or "")["parts"].values())
+        return "success", sum(rows for rows, *_ in json.loads(written.sums)["parts"].values()) if written.sums else None
 
     def _create(self, statement: Statement, kind: str, state: Callable[[], State], months: list[str] | None = None) -> State:
         """Create a view or table, or write months of one, and its state in one transaction."""

@@ -19,6 +19,7 @@ class Site:
     root: Path
     target: Path
     memory_limit: str = field(default=MEMORY_LIMIT, compare=False)
+    is_kept: bool = field(default=True, compare=False)  # false: it goes with the question that it is built for
 
     @classmethod
     def of_home(cls, home: Path, memory_limit: str = MEMORY_LIMIT) -> Self:

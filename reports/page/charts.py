@@ -14,7 +14,7 @@ from unicodedata import east_asian_width
 from reports.page.names import shown
 from reports.page.numbers import EN_DASH, scaled, significant
 
-LABEL_WIDTH, VALUE_WIDTH, ROW_HEIGHT = 138, 70, 22
+LABEL_WIDTH, VALUE_WIDTH, ROW_HEIGHT = 150, 70, 22
 BOUNDED_WIDTH = 118  # of 812 (640-1 020)
 
 

@@ -34,6 +34,7 @@ class Tile:
     number: str
     unit: str
     lines: tuple[str, ...]
+    part: tuple[str, str] | None = None  # behind the first line: the figure that the number is the whole of, and its own line
 
 
 def _exact(value: Decimal, unit: str) -> str:
@@ -62,17 +63,18 @@ def _stem(figure: Figure) -> str:
 def _change_lines(figure: Figure, greatest: Decimal | None) -> list[str]:
     """The last quarter and the change, or the reason why none is shown."""
     lines = []
+    then = f"{figure.prior_quarter}, training runs" if figure.all_label else figure.prior_quarter
     if figure.prior is not None:
         if figure.prior_low is not None and figure.prior_high is not None:
-            lines.append(f"{figure.prior_quarter}: {interval(figure.prior, figure.prior_low, figure.prior_high, figure.unit)}")
+            lines.append(f"{then}: {interval(figure.prior, figure.prior_low, figure.prior_high, figure.unit)}")
         else:
-            lines.append(f"{figure.prior_quarter}: {amount(figure.prior, figure.unit, greatest)}")
+            lines.append(f"{then}: {amount(figure.prior, figure.unit, greatest)}")
     if figure.change is not None and is_share(figure.unit):
         lines.append(f"{_signed(figure.change * 100)} percentage points")
     elif figure.change_ratio is not None:
         lines.append(f"{_signed(figure.change_ratio * 100)} % on {figure.prior_quarter}{_by_method(figure)}")
     elif figure.change_reason and figure.value is not None:
-        lines.append(f"No change shown: {figure.change_reason}.")
+        lines.append(f"No {'percentage' if figure.change is not None else 'change'} shown: {figure.change_reason}.")
     return lines
 
 
@@ -94,6 +96,9 @@ def tile(figure: Figure, greatest: Decimal | None = None) -> Tile:
     `greatest`: the greatest of those with its unit, as two figures that stand side by side have one unit.
     """
     lines = []
+    if figure.all_label and figure.whole is not None:
+        return _of_all(figure, figure.whole, greatest)
+    label = figure.all_label or figure.label
     if figure.value is None:
         number, unit = EN_DASH, ""
         lines.append(f"Not shown: {figure.absent}.")
@@ -105,11 +110,21 @@ def tile(figure: Figure, greatest: Decimal | None = None) -> Tile:
         scale, unit = scaled(figure.value if greatest is None else greatest, figure.unit)
         number = significant(figure.value / scale)
     lines += _value_lines(figure, figure.value) if figure.value is not None else []
-    return Tile(figure.id, figure.label, number, unit, (*lines, *_change_lines(figure, greatest)))
+    return Tile(figure.id, label, number, unit, (*lines, *_change_lines(figure, greatest)))
+
+
+def _of_all(figure: Figure, whole: Decimal, greatest: Decimal | None) -> Tile:
+    """What is filed is of all use: it is in front, with the figure itself as the part that training runs have."""
+    scale, unit = scaled(whole if greatest is None else greatest, figure.unit)
+    value = figure.value or Decimal(0)
+    part = f"of which training runs {amount(value, figure.unit, greatest)}, exactly {_exact(value, figure.unit)}"
+    lines = (f"exactly {_exact(whole, figure.unit)}", *_change_lines(figure, greatest))
+    return Tile(f"{figure.id}/whole", figure.all_label, significant(whole / scale), unit, lines, (figure.id, part))
 
 
 def _tiles(figures: list[Figure]) -> list[Tile]:
-    values = [(figure.unit, figure.value) for figure in figures if figure.value is not None]
+    shown = [(figure.unit, figure.whole if figure.all_label else figure.value) for figure in figures]
+    values = [(unit, value) for unit, value in shown if value is not None]
     greatest = {unit: max(abs(value) for other, value in values if other == unit) for unit, _ in values}
     return [tile(figure, greatest.get(figure.unit)) for figure in figures]
 

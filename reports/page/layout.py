@@ -10,7 +10,7 @@ from itertools import groupby
 
 from reports.door import Row
 from reports.model import TEN, Column, Table
-from reports.page.names import shown
+from reports.page.names import NAMES_A_PLATFORM, RUNS_ON, platform, shown
 from reports.page.numbers import EN_DASH, TONNE, UNITS, grouped, scaled, significant
 from reports.quarter import short_month_name
 
@@ -117,6 +117,8 @@ def _text(column: Column, value: object) -> str:
     if isinstance(value, date):
         return short_month_name(value) if column.kind == "month" else value.isoformat()
     text = shown(str(value))
+    if column.key in NAMES_A_PLATFORM or text.startswith(RUNS_ON):
+        text = platform(text)
     if column.key == "source":  # a source is named on the page, never linked
         text = text.replace("https://", "").replace("http://", "")
     return text[:12] if column.kind == "digest" else text.replace("_", " ") if column.kind == "state" else text

@@ -10,6 +10,17 @@ HIDDEN = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
 JOINERS = "\u200c\u200d"  # Persian and the scripts of India are spelt with them
 
 
+PLATFORMS = {"trainium": "Trainium", "inferentia": "Inferentia", "tpu": "TPU", "gpu": "GPU"}
+NAMES_A_PLATFORM = frozenset({"accelerator_family", "from_family", "to_family", "verdict"})  # columns
+RUNS_ON = "Runs on "  # before a platform, in a step from runs to a total
+
+
+def platform(text: str) -> str:
+    """A platform as people write it: TPU, or Runs on TPU; any other text is as it was."""
+    name = text.removeprefix(RUNS_ON)
+    return text[: len(text) - len(name)] + PLATFORMS.get(name, name)
+
+
 def code_point(letter: str) -> str:
     return f"‹U+{ord(letter):04X}›"
 

@@ -104,6 +104,8 @@ class Paper:
         for block in reversed(blocks):  # a drawing is above its table
             if block["kind"] == "table":
                 code = block["code"] or code
+            if "moved" in block.get("css", "").split():  # its table is an appendix
+                code = block["runs"][-2]["text"].removeprefix("appendix ")
             if block["kind"] == "chart":
                 block["code"] = code
         return blocks

@@ -15,7 +15,7 @@ from reports.page import fonts, tree
 from reports.page.columns import measure
 from reports.page.names import visible
 from reports.page.paper import Block, Paper, explained
-from reports.page.printed import span_of
+from reports.page.printed import span_of, stamp_of
 
 TEMPLATE = Path(__file__).resolve().parent / "templates" / "report.typ"
 NO_DATE = datetime(1980, 1, 1, tzinfo=UTC)  # typst wants one; the document is given none
@@ -36,13 +36,13 @@ def _set(body: tree.Element, record: dict[str, Any], write: Callable[[str], str]
     sheets = [explained(Paper(part, write).blocks()) for part in parts]
     _lay_out(block for blocks in sheets for block in blocks)
     organisation = write(visible(str(record["organisation"])))
-    title = f"{organisation}, training runs{', for the board' if pages else ''}, {span_of(record)} ({record['status']})"
+    title = f"{organisation}, training runs{', for the board' if pages else ''}, {span_of(record)} ({stamp_of(record)})"
     report = {
         "title": title,
         "author": organisation,
         "description": record["scope_sentence"],
         "running": title.rpartition(" (")[0],
-        "status": record["status"],
+        "status": stamp_of(record),
         "scope": record["scope_sentence"],
         "fonts": fonts.FAMILIES,
         "sheets": sheets,

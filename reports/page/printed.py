@@ -99,11 +99,16 @@ def span_of(record: Mapping[str, Any]) -> str:
     return str(record.get("span", record["quarter"]))
 
 
+def stamp_of(record: Mapping[str, Any]) -> str:
+    """Its status in words: issued, preliminary."""
+    return str(record["status"]).replace("_", ", ")
+
+
 def furniture(record: Mapping[str, Any]) -> set[str]:
     """What stands on a page of paper beside its text: the line above it, and that below without the page's number."""
     of_whom, of_when = (
         visible(f"{record['organisation']}, training runs"),
-        f", {span_of(record)}{str(record['status']).upper()}",
+        f", {span_of(record)}{stamp_of(record).upper()}",
     )
     return {
         comparable(of_whom + of_when),

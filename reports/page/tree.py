@@ -5,6 +5,7 @@ Reads what our own templates write: every element but a void one is closed.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from html import escape
 from html.parser import HTMLParser
 
@@ -66,8 +67,9 @@ class _Reader(HTMLParser):
         self.open[-1].children.append(data)
 
 
+@lru_cache(maxsize=2)
 def read(html: str) -> Element:
-    """The page's body."""
+    """The page's body, which nobody changes: the texts of a page, its PDF and who verifies both read it."""
     reader = _Reader()
     reader.feed(html)
     reader.close()

@@ -22,7 +22,7 @@ from xlsxwriter.worksheet import Worksheet
 from reports.model import Column, Figure, Section, Table
 from reports.page.names import visible
 from reports.page.numbers import plain
-from reports.page.printed import span_of
+from reports.page.printed import span_of, stamp_of
 
 CREATED = datetime(1980, 1, 1)  # noqa: DTZ001  a workbook has no time zone; nor does ours say when it was written
 LONGEST = 32_000  # characters; a cell holds 32,767
@@ -41,7 +41,7 @@ FORMATS = {
     "year": "0",
 }
 Look = Callable[..., Format]  # a format of the workbook by its properties, each made once
-FIGURES = [field.name for field in fields(Figure) if field.name not in ("sql", "known", "is_on_first_page")]
+FIGURES = [field.name for field in fields(Figure) if field.name not in ("sql", "known", "all_label", "is_on_first_page")]
 
 
 def _text(value: str) -> str:
@@ -140,7 +140,7 @@ def _contents(
     sheet: Worksheet, look: Look, record: dict[str, Any], sections: Sequence[Section], names: Mapping[str, str]
 ) -> None:
     bold = look(bold=True)
-    lines = [f"Status: {record['status']}", *map(str, record["status_reasons"]), *filter(None, [record["status_note"]])]
+    lines = [f"Status: {stamp_of(record)}", *map(str, record["status_reasons"]), *filter(None, [record["status_note"]])]
     sheet.write_string(0, 0, _text(f"{record['organisation']}, training runs, {span_of(record)}"), look(bold=True, font_size=15))
     for n, line in enumerate([*lines, record["scope_sentence"]], 1):
         sheet.write_string(n, 0, _text(line), bold if line == record["scope_sentence"] else None)
@@ -174,7 +174,7 @@ def document(record: dict[str, Any], figures: Sequence[Figure], vintage: Table |
     look = cache(lambda **properties: book.add_format(properties))
     parts = [*([Section("vintage", "Data vintage", tables=(vintage,))] if vintage else []), *sections]
     names = _names([table for section in parts for table in section.tables])
-    heading = _text(f"{record['organisation']}, training runs, {span_of(record)} ({record['status']})")
+    heading = _text(f"{record['organisation']}, training runs, {span_of(record)} ({stamp_of(record)})")
     book.set_properties({"title": heading, "author": _text(str(record["organisation"])), "created": CREATED})
     contents = book.add_worksheet("Contents")
     _contents(contents, look, record, parts, names)

@@ -7,6 +7,7 @@ from reports.door import Row
 from reports.model import Table
 from reports.page.charts import Bar, Chart, Segment, bar, chart
 from reports.page.dots import LEGEND, Axis
+from reports.page.names import RUNS_ON, platform
 from reports.page.numbers import EN_DASH
 from reports.quarter import short_month_name
 
@@ -35,7 +36,7 @@ def _cloud(provider: object) -> str:
 
 def _legend(families: Iterable[str]) -> Legend:
     names = sorted(set(families), key=lambda name: FAMILIES.index(name) if name in FAMILIES else len(FAMILIES))
-    return tuple((_family(name), "no accelerator" if name == "none" else name) for name in names)
+    return tuple((_family(name), "no accelerator" if name == "none" else platform(name)) for name in names)
 
 
 def _rows(table: Table) -> list[Row]:
@@ -54,7 +55,7 @@ def _stacked(rows: list[Row], label: str, part: str, total: str) -> list[Bar]:
         css = "rest" if row[part] == "no run" else _family(row[part])
         pieces = bars.setdefault(_named(row[label]), [])
         if row["effective_cost"] is not None:
-            pieces.append(Segment(row["effective_cost"], css, str(row[part])))
+            pieces.append(Segment(row["effective_cost"], css, platform(str(row[part]))))
     return [Bar(name, tuple(pieces), totals[name]) for name, pieces in bars.items()]
 
 
@@ -63,10 +64,10 @@ def _steps(rows: Iterable[Row], amount: str) -> list[Bar]:
     bars, position = [], Decimal(0)
     for row in rows:
         value, part, is_total = row[amount], str(row["part"]), row["is_total"]
-        family = part.removeprefix("Runs on ")
+        family = part.removeprefix(RUNS_ON)
         css = "total" if is_total else _family(family) if family != part else "rest"
-        label = part.replace("Runs on none", "Runs, no accelerator")
-        bars.append(bar(label, value, css, part, start=Decimal(0) if is_total else position))
+        label = platform(part.replace("Runs on none", "Runs, no accelerator"))
+        bars.append(bar(label, value, css, platform(part), start=Decimal(0) if is_total else position))
         position += Decimal(0) if is_total or value is None else value
     return bars
 
@@ -113,7 +114,7 @@ def _energy_bars(rows: list[Row], label: str) -> list[Bar]:
         value, low, high = (row[f"facility_energy_kwh{end}"] for end in ("", "_low", "_high"))
         if value is None and row.get("unknown_run_months") == 0:
             continue  # no chips held: nothing to model
-        name = _named(row[label]) + (f", {row['accelerator_family']}" if names.count(row[label]) > 1 else "")
+        name = _named(row[label]) + (f", {platform(row['accelerator_family'])}" if names.count(row[label]) > 1 else "")
         css = _family(row["accelerator_family"]) if "accelerator_family" in row else OUTCOMES.get(name, "rest")
         bounds = None if low is None else (low, high)
         bars.append(bar(name, value, css, "modelled", is_modelled=True, bounds=bounds))
@@ -130,7 +131,7 @@ def _energy_charts(tables: dict[str, Table]) -> Charts:
     if not families:
         return {}
     months = [
-        {**row, "label": f"{short_month_name(row['usage_month'])}, {row['accelerator_family']}"}
+        {**row, "label": f"{short_month_name(row['usage_month'])}, {platform(row['accelerator_family'])}"}
         for row in _rows(tables["energy_by_month"])
     ]
     outcomes = _energy_bars(_rows(tables["energy_by_outcome"]), "outcome")

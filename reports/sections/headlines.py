@@ -35,6 +35,7 @@ def _figure(publication: Publication, quarter: Quarter, row: Row, several: bool)
         known_label=f"in the other {row['known_part_count']} run-months" if None not in known else "",
         whole=row["whole_value"],
         whole_label=words.get("whole_label", "") if row["whole_value"] is not None else "",
+        all_label=", ".join(text for text in (words.get("all_label"), row["filed"]) if text) if "all_label" in words else "",
         prior=row["prior_value"],
         change_ratio=None if row["change_ratio"] is None else Decimal(repr(row["change_ratio"])),
         change_reason=row["change_reason"] or "",

@@ -22,8 +22,8 @@ MARKED = re.compile("\x1e(.*?)\x1f(.*?)\x1e")
 CHANGED = {
     "effective_cost": "the cost of training runs",
     "facility_energy": "their energy",
-    "provider_scope_2_location_based": "their location-based Scope 2",
-    "provider_scope_2_market_based": "their market-based Scope 2",
+    "provider_total_location_based": "their location-based emissions",
+    "provider_total_market_based": "their market-based emissions",
 }
 
 
@@ -140,7 +140,8 @@ def _change(figure: Figure, words: str) -> str:
     With the bounds of both quarters where the figure is modelled, and both quarters in one unit: 0.0532 MWh to 56.2 MWh.
     """
     greatest = max(abs(value) for value in (figure.value, figure.prior, Decimal(0)) if value is not None)
-    ratio = figure.change_ratio or Decimal(0)
+    ratio = figure.change_ratio  # null of next to nothing: no share is given then
+    moved = (figure.change if ratio is None else ratio) or Decimal(0)
     currency = f" in {figure.unit}" if "," in figure.id else ""
     prior = EN_DASH
     if figure.prior is not None:
@@ -152,13 +153,13 @@ def _change(figure: Figure, words: str) -> str:
             else amount(figure.prior, figure.unit, greatest)
         )
     before = _number(f"{figure.id}/prior", prior)
-    now = f" to {_number(figure.id, _value(figure, greatest))}" if figure.low is not None else ""
-    percent = grouped(abs(ratio) * 100, 1)
-    if percent in ("0.0", "0"):
+    now = f" to {_number(figure.id, _value(figure, greatest))}" if figure.low is not None or ratio is None else ""
+    percent = grouped(abs(ratio or Decimal(0)) * 100, 1)
+    if not moved or (ratio is not None and percent in ("0.0", "0")):
         text = f"{words}{currency} stayed at {before}"
     else:
-        by = _number(f"{figure.id}/change_ratio", f"{percent}{THIN_SPACE}%")
-        text = f"{words}{currency} {'rose' if ratio > 0 else 'fell'} by {by} from {before}{now}"
+        by = "" if ratio is None else f" by {_number(f'{figure.id}/change_ratio', f'{percent}{THIN_SPACE}%')}"
+        text = f"{words}{currency} {'rose' if moved > 0 else 'fell'}{by} from {before}{now}"
     return text + _method(figure, greatest)
 
 
@@ -201,7 +202,7 @@ def sentences(
     changed = [(figure, words) for name, words in CHANGED.items() for figure in named(name)]
     reasons: dict[str, list[str]] = {}
     for figure, words in changed:
-        if figure.change_ratio is None and figure.change_reason:
+        if figure.change is None and figure.change_reason:
             reasons.setdefault(figure.change_reason, []).append(words)
     given = {
         "quarter": quarter.name,
@@ -214,7 +215,7 @@ def sentences(
         "waste": _waste(waste) if waste else "",
         "uncarried": _uncarried(uncarried) if uncarried else "",
         "whole_bill": _whole_bill(coverage) if coverage else "",
-        "changes": listed([_change(figure, words) for figure, words in changed if figure.change_ratio is not None]),
+        "changes": listed([_change(figure, words) for figure, words in changed if figure.change is not None]),
         "reasons": {reason: listed(list(dict.fromkeys(names))) for reason, names in reasons.items()},
     }
     environment = Environment(undefined=StrictUndefined)

@@ -20,7 +20,7 @@ from dagster_project.evidence.signing import trusted_key
 from tests.evidence.kit import key
 from tests.evidence.test_evidence_packs import flip, seal
 from tests.evidence.test_forged_packs import forge_in_pack
-from tests.interpreters import surroundings
+from tests.interpreters import interpreter, surroundings
 
 ROOT = Path(__file__).resolve().parents[2]
 UV = Path(sys.executable).with_name("uv")
@@ -44,10 +44,10 @@ def must(*command: object) -> None:
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
 
 
-def installed(folder: Path, *options: object) -> Path:
+def installed(folder: Path, *options: object, python: str = sys.executable) -> Path:
     """An environment with the wheel, by way of its source distribution, for which no index is asked, and what it needs."""
     must(UV, "build", "-q", "--no-build-isolation", "--python", sys.executable, "--out-dir", folder / "dist", ROOT / "verify")
-    must(UV, "venv", "-q", "--python", sys.executable, folder / "environment")
+    must(UV, "venv", "-q", "--python", python, folder / "environment")
     into = ("--python", folder / "environment" / "bin" / "python")
     must(UV, "pip", "install", "-q", *into, *options)
     must(UV, "pip", "install", "-q", *into, "--no-index", "--no-deps", *(folder / "dist").glob("*.whl"))
@@ -140,6 +140,15 @@ def test_it_is_small_and_brings_six_packages_with_what_they_need(alone: Path) ->
     pure = {"jinja2", "markupsafe", "pyyaml", "pypdf", "xlsxwriter"}
     assert brought == {"trainledger_verify", "duckdb", "cryptography", "cffi", "pycparser", *pure}
     assert megabytes(alone) <= MOST_MB
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("version", ["3.12", "3.13"])
+def test_another_python_gives_the_same_outcome_from_another_folder(version: str, copied_pack: Path, tmp_path: Path) -> None:
+    lock = ("--require-hashes", "-r", ROOT / "requirements" / "verify.lock")
+    environment = installed(tmp_path / "elsewhere", *lock, python=interpreter(version))
+    (code, small), (other_code, whole) = outcomes(environment, copied_pack)
+    assert (code, lines_of(small)) == (other_code, lines_of(whole)) and code == 0
 
 
 @pytest.mark.nightly

@@ -10,6 +10,7 @@ from urllib.parse import quote
 import pytest
 
 from reports.model import Figure, Table
+from reports.page.html import tile
 from reports.page.numbers import amount
 from reports.sections.summary import MARKED, _change
 from reports.sections.verdicts import VERDICTS, verdict_sentences
@@ -92,7 +93,7 @@ def test_two_runs_of_the_first_quarter_are_reported_in_words(tmp_path: Path) -> 
 def test_a_quarter_after_another_shows_what_changed_and_what_is_not_compared(records: dict[str, dict]) -> None:
     page = said(records["2026Q3"])
     assert re.match(r"Against 2026Q2 the cost of training runs (rose|fell) by [\d.]+ % from [\d ]+ USD", page["changes"])
-    assert "No change is shown for their location-based Scope 2 and their market-based Scope 2: " in page["changes"]
+    assert "No change is shown for their location-based emissions and their market-based emissions: " in page["changes"]
     assert page["emissions"] == "No emissions of 2026Q3 are disclosed yet: a carbon month of the quarter is not published."
 
 
@@ -151,14 +152,35 @@ def test_two_quarters_in_one_sentence_are_in_one_unit_however_far_apart_they_are
     assert words.endswith("from 0.0532 (0.0370-0.0940) MWh to 56.2 (41.5-101) MWh, of which 0.000105 MWh more is another method")
 
 
+def test_of_next_to_nothing_a_change_is_two_figures_and_no_percentage() -> None:
+    of = {"id": "q/glance/effective_cost", "label": "", "unit": "USD", "method": "", "sql": "", "prior_quarter": "2026Q1"}
+    reason = "it is more than 10 times that of 2026Q1"
+    figure = Figure(**of, value=Decimal(242_457), prior=Decimal(280), change=Decimal(242_177), change_reason=reason)
+    words = "".join(part for n, part in enumerate(MARKED.split(_change(figure, "their cost"))) if n % 3 != 1)
+    assert words.replace("\u2009", " ") == "their cost rose from 280 USD to 242 000 USD"
+    assert tile(figure).lines[-1] == f"No percentage shown: {reason}."
+
+
+def test_the_tile_of_what_is_filed_has_all_use_in_front_and_runs_as_a_part_of_it() -> None:
+    of = {"id": "2026Q2/glance/provider_total_location_based", "label": "runs", "unit": "kgCO2e", "method": "", "sql": ""}
+    filed = Figure(
+        **of, value=Decimal("27214.61"), whole=Decimal("45216.5"), all_label="Scope 3 category 1, location-based, filed"
+    )
+    shown = tile(filed)
+    assert (shown.label, shown.number, shown.unit, shown.id) == (filed.all_label, "45.2", "tCO2e", f"{filed.id}/whole")
+    assert shown.part == (filed.id, "of which training runs 27.2 tCO2e, exactly 27\u2009214.610 kgCO2e")
+    absent = tile(replace(filed, value=None, whole=None, absent="a carbon month of the quarter is not published"))
+    assert (absent.label, absent.id, absent.lines[0].partition(":")[0]) == (filed.all_label, filed.id, "Not shown")
+
+
 def test_a_break_in_the_providers_model_is_the_reason_why_no_change_is_reported(tmp_path: Path) -> None:
     runs = (replace(TWO_RUNS[0], months=MONTHS),)
     path = write_published(tmp_path / "p.duckdb", runs, payers=PAYERS[:1], carbon_until=date(2026, 9, 1))
-    assert "market-based Scope 2 stayed at 113 kgCO2e" in page_of(path, "2026Q3", tmp_path)["changes"]
+    assert "market-based emissions stayed at 225 kgCO2e" in page_of(path, "2026Q3", tmp_path)["changes"]
     for table in ("fct_run_cell_emissions", "fct_residual_emissions"):
         changed(path, f"update marts.{table} set provider_model_version = 'v2' where usage_month < date '2026-07-01'")
     page = page_of(path, "2026Q3", tmp_path)
-    assert page["changes"].endswith("market-based Scope 2: the provider changed its model: AWS v2, then v3.0.1.")
+    assert page["changes"].endswith("market-based emissions: the provider changed its model: AWS v2, then v3.0.1.")
 
 
 def test_costs_of_two_currencies_are_reported_one_after_the_other(tmp_path: Path) -> None:

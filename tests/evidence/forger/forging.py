@@ -7,6 +7,7 @@ own SELECTs, documents, answers of queries, digests, lists, the manifest, the zi
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -146,6 +147,46 @@ def another_build(folder: Path) -> None:
 
 def another_crate(folder: Path) -> None:
     changed_json(folder / crate.FILE, lambda document: document["@graph"][1].update(description="Assured."))
+
+
+def _first_validation(folder: Path) -> Path:
+    return min((folder / layout.FOLDER_OF_VALIDATIONS).rglob("*.json"))
+
+
+def unjudged(folder: Path) -> None:
+    """How a delivery was judged, left out."""
+    _first_validation(folder).unlink()
+
+
+def judged_better(folder: Path) -> None:
+    """A rule as met whose value does not meet it."""
+    changed_json(_first_validation(folder), lambda one: one["results"][0].update(observed_value=3.0))
+
+
+def judged_a_little_better(folder: Path) -> None:
+    """Another value of a rule, which meets it too: nothing else of the pack has it."""
+    changed_json(_first_validation(folder), lambda one: one.update(previous_content_hash="0" * 64))
+
+
+def another_library(folder: Path) -> None:
+    file = folder / "code" / "installed.txt"
+    file.write_text(re.sub(r"(?m)^jinja2==.*$", "jinja2==0.1", file.read_text()))
+
+
+def another_unprinted_library(folder: Path) -> None:
+    """Another version of a library that prints nothing, as locked too."""
+    file, lock = folder / "code" / "installed.txt", folder / "code" / "run.lock"
+    file.write_text(re.sub(r"(?m)^polars==.*$", "polars==0.1", file.read_text()))
+    lock.write_text(re.sub(r"(?m)^polars==\S*", "polars==0.1", lock.read_text()))
+
+
+def another_filed_method(folder: Path) -> None:
+    changed_json(folder / layout.ISSUE, lambda issue: issue["rules"].update(fiscal_year_start=7))
+
+
+def another_configuration(folder: Path) -> None:
+    """A tag that names runs and that no bill has: no figure moves."""
+    changed_json(folder / layout.ISSUE, lambda issue: issue["rules"]["run_tag_keys"].append("unused"))
 
 
 def fewer_tables(folder: Path) -> None:

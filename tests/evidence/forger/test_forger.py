@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from dagster_project import __version__
-from dagster_project.evidence import known
+from dagster_project.base.kinds import KINDS
+from dagster_project.evidence import known, layout
 from dagster_project.evidence.checking import verify_pack
 from dagster_project.evidence.manifest import folded
+from dagster_project.landing.deriving.contents import JUDGED
 from tests.evidence.forger import forging
 from tests.evidence.known import document
 
@@ -26,6 +28,9 @@ FORGERIES = [
     (forging.another_build, "data/ops/builds.parquet"),
     (forging.fewer_tables, "issue.json"),
     (forging.another_file, "report/assurance.pdf"),
+    (forging.unjudged, "validations"),
+    (forging.another_library, "code/installed.txt"),
+    (forging.another_filed_method, "issue.json"),
 ]
 
 
@@ -92,6 +97,17 @@ def test_a_value_of_report_json_and_of_the_page_is_not_what_its_sql_gives(copied
     forging.listed_again(copied_pack)
     found = verify_pack(copied_pack)
     assert found.exit_code == 1 and "2026Q2/glance/effective_cost, value: the report has 60.000000000000" in found.differences[0]
+
+
+def test_a_rule_that_a_delivery_meets_is_met_by_its_value(copied_pack: Path) -> None:
+    forging.judged_better(copied_pack)
+    forging.listed_again(copied_pack)
+    [difference] = verify_pack(copied_pack).differences
+    assert difference.startswith("validations/") and difference.endswith("is not what its value gives")
+
+
+def test_kinds_that_are_judged_are_those_of_the_registry() -> None:
+    assert {*layout.JUDGED_KINDS} == {kind for kind, descriptor in KINDS.items() if descriptor.fact in JUDGED}
 
 
 def test_names_that_some_file_systems_take_for_one_are_refused() -> None:

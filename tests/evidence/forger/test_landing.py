@@ -10,12 +10,17 @@ from typing import Any
 
 import pytest
 
-from dagster_project.evidence import rebuilding
+from dagster_project.election.election import Election
+from dagster_project.election.units import fingerprints
+from dagster_project.evidence import layout, rebuilding
+from dagster_project.evidence.checking import verify_pack
+from dagster_project.landing.store import LocalLanding
 from dagster_project.warehouse.building import no_listener
 from dagster_project.warehouse.home import Home
 from tests.evidence.forger import forging
 
 pytestmark = pytest.mark.slow
+OTHER_MANIFEST = "MANIFEST.json: it is not the one of 2026Q2-1 that the landing recorded when that was issued"
 Rebuilt = tuple[list[str], list[str], int]
 
 
@@ -24,12 +29,12 @@ def built(issued: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[P
     """What the landing gives, compared with a pack: its tables are built once."""
     kept, real = tmp_path_factory.mktemp("built") / "build.duckdb", rebuilding.build_tables
 
-    def build(home: Home, *words: Any) -> Any:
+    def build(home: Home, election: Election, *words: Any, **options: Any) -> Any:
         if kept.is_file():
             home.site.build_file.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(kept, home.site.build_file)
-            return {}, {}
-        done = real(home, *words)
+            return fingerprints(home.rules, election), {}
+        done = real(home, election, *words, **options)
         shutil.copy(home.site.build_file, kept)
         return done
 
@@ -59,7 +64,8 @@ def test_halved_emissions_of_which_all_that_follows_was_made_again_are_not_what_
     assert any("fct_training_run_emissions.parquet: the landing gives other rows" in text for text in differences)
     forging.changed_json(copied_pack / "issue.json", lambda it: it["build"].update(statements={}))
     differences, remarks, _ = built(copied_pack)
-    assert differences == [] and any("is not compared: its SQL is another here. Install trainledger" in text for text in remarks)
+    assert differences == [OTHER_MANIFEST]  # which no version of the code has a say in
+    assert any("is not compared: its SQL is another here. Install trainledger" in text for text in remarks)
 
 
 def test_a_figure_that_is_printed_otherwise_is_not_what_the_landing_gives(
@@ -69,5 +75,30 @@ def test_a_figure_that_is_printed_otherwise_is_not_what_the_landing_gives(
     differences, _, _ = built(copied_pack)
     assert differences == [
         "2026Q2/glance/effective_cost, value: the report has 60.000000000000, its SQL gives 129.000000000000 "
-        "(of the tables that the landing gives)"
+        "(of the tables that the landing gives)",
+        OTHER_MANIFEST,
+    ]
+
+
+@pytest.mark.parametrize(
+    "forge", [forging.judged_a_little_better, forging.another_unprinted_library, forging.another_configuration]
+)
+def test_what_nothing_else_of_a_pack_has_is_not_what_the_landing_recorded_when_it_was_issued(
+    built: Callable[[Path], Rebuilt], copied_pack: Path, forge: forging.Forgery
+) -> None:
+    forge(copied_pack)
+    forging.listed_again(copied_pack)
+    assert verify_pack(copied_pack).differences == []
+    differences, _, _ = built(copied_pack)
+    of_units = f"{layout.ISSUE}: its deliveries and configuration give other fingerprints of the build than it states"
+    assert differences == [*([of_units] if forge is forging.another_configuration else []), OTHER_MANIFEST]
+
+
+def test_a_landing_that_knows_of_no_such_report_cannot_be_compared_with_it(
+    built: Callable[[Path], Rebuilt], pack: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(LocalLanding, "issued", lambda _: [])
+    differences, remarks, _ = built(pack)
+    assert differences == [] and [text.partition(":")[0] for text in remarks] == [
+        "The landing has no record that 2026Q2-1 was issued"
     ]

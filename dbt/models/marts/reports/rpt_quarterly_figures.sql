@@ -381,6 +381,19 @@ changed as (
         cast(case when break_reason is null and figure_id <> 'accelerator_cost_coverage' then by_method end as decimal(38, 12))
             as change_by_method
     from compared
+),
+
+-- against next to nothing a percentage is a large number and no answer: 86,630 % of 280 USD
+described as (
+    select
+        *,
+        case
+            when break_reason is not null then break_reason
+            when prior_value <= 0 then 'it was 0 or less in ' || prior_quarter
+            when value > 10 * prior_value and figure_id <> 'accelerator_cost_coverage'
+                then 'it is more than 10 times that of ' || prior_quarter
+        end as change_reason
+    from changed
 )
 
 select
@@ -405,8 +418,8 @@ select
     cast(change - change_by_method as decimal(38, 12)) as change_by_activity,
     change_by_method,
     case
-        when break_reason is null and prior_value > 0 and figure_id <> 'accelerator_cost_coverage'
+        when change_reason is null and prior_value > 0 and figure_id <> 'accelerator_cost_coverage'
             then {{ nine_digits('(cast(value as double) / cast(prior_value as double) - 1)') }}
     end as change_ratio,
-    coalesce(break_reason, case when prior_value <= 0 then 'it was 0 or less in ' || prior_quarter end) as change_reason
-from changed
+    change_reason
+from described

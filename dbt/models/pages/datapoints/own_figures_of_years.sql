@@ -13,6 +13,16 @@ select
     quarters.quarter,
     years.fiscal_year,
     years.figure,
+    case
+        when years.figure like 'own_scope_3_category_%' then 'Scope 3, category ' || substr(years.figure, 22)
+        when years.figure = 'own_scope_1' then 'Scope 1'
+        when years.figure = 'own_scope_2_location_based' then 'Scope 2, location-based'
+        when years.figure = 'own_scope_2_market_based' then 'Scope 2, market-based'
+        when years.figure = 'own_cloud_location_based' then 'Cloud before the first bill, location-based'
+        when years.figure = 'own_cloud_market_based' then 'Cloud before the first bill, market-based'
+        when years.figure = 'own_revenue' then 'Revenue'
+        when years.figure = 'own_headcount' then 'Employees'
+    end as figure_name,
     years.value,
     years.unit,
     years.source,
