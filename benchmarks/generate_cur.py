@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import uuid
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,18 @@ sources:
 """
 
 
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a bill may be like beside its size."""
+
+    accounts: int = ACCOUNTS
+    rows_per_file: int = ROWS_PER_FILE
+    is_distinct: bool = False  # no two rows with a resource are of the same
+
+
+ORDINARY = Shape()
+
+
 def month_starts(first: str, count: int) -> list[datetime]:
     months = [datetime.fromisoformat(f"{first}-01").replace(tzinfo=UTC)]
     while len(months) < count:
@@ -63,11 +76,18 @@ def next_month(month: datetime) -> datetime:
 
 
 def write_months(
-    out: Path, rows: int, first: str, count: int, seed: int = 1, home: str = "./home", held: Held | None = None
+    out: Path,
+    rows: int,
+    first: str,
+    count: int,
+    seed: int = 1,
+    home: str = "./home",
+    held: Held | None = None,
+    shape: Shape = ORDINARY,
 ) -> int:
     """Write the months and what belongs to them; return the rows of all. With 0 rows a month has one row and no runs.
 
-    held: a fleet in place of the few machines, and how much of the bill it is.
+    held: a fleet in place of the few machines, and how much of the bill it is; shape: what else is unusual of it.
     """
     months, written = month_starts(first, count), 0
     out.mkdir(parents=True, exist_ok=True)
@@ -78,7 +98,7 @@ def write_months(
             fleet = draw_held(seed, month, rows, held, PAYER)
         else:
             fleet = draw_fleet(seed, month, round(rows * MACHINES_PER_ROW), PAYER)
-        written += _write_month(out / "exports", rows, month, seed, fleet, held)
+        written += _write_month(out / "exports", rows, month, seed, fleet, held, shape)
         write_records(out / "exports" / "runs", month, fleet.records)
     (out / "exports" / "runs").mkdir(exist_ok=True)
     now = next_month(months[-1]) + timedelta(days=20)
@@ -89,13 +109,13 @@ def write_months(
     return written
 
 
-def _write_month(exports: Path, rows: int, month: datetime, seed: int, fleet: Fleet, held: Held | None) -> int:
+def _write_month(exports: Path, rows: int, month: datetime, seed: int, fleet: Fleet, held: Held | None, shape: Shape) -> int:
     """The bill's parts, then its manifest, and the same for the month's carbon."""
-    partition, keys, parts, total = f"BILLING_PERIOD={month:%Y-%m}", [], max(1, round(rows / ROWS_PER_FILE)), 0
+    partition, keys, parts, total = f"BILLING_PERIOD={month:%Y-%m}", [], max(1, round(rows / shape.rows_per_file)), 0
     with duckdb.connect() as engine:
         engine.execute("set threads = 2; set timezone = 'UTC'")
         engine.execute(f"set temp_directory = '{exports.parent / 'spill'}'")  # fifty million rows do not fit into memory
-        _fill(engine, rows, month, seed, fleet, parts, held)
+        _fill(engine, rows, month, seed, fleet, parts, held, shape)
         engine.execute("set threads = 1")  # two would hand over the rows in another order each time
         for part in range(parts):
             engine.execute(f"set variable part = {part}")
@@ -134,7 +154,14 @@ def _write_manifest(root: Path, export: str, partition: str, keys: list[str], mo
 
 
 def _fill(
-    engine: duckdb.DuckDBPyConnection, rows: int, month: datetime, seed: int, fleet: Fleet, parts: int, held: Held | None
+    engine: duckdb.DuckDBPyConnection,
+    rows: int,
+    month: datetime,
+    seed: int,
+    fleet: Fleet,
+    parts: int,
+    held: Held | None,
+    shape: Shape,
 ) -> None:
     rows = round(rows * (1 - held.share)) if held else rows
     resources = rows * RESOURCES_PER_ROW
@@ -145,7 +172,8 @@ def _fill(
         "shapes": round(SHAPES_AT_1000 * max(1, rows / 1000) ** SHAPE_GROWTH),
         "series": max(100, round(rows * SERIES_PER_ROW)),
         "tag_sets": max(8, round(resources * TAG_SETS_PER_RESOURCE)),
-        "accounts": ACCOUNTS,
+        "accounts": shape.accounts,
+        "apart": shape.is_distinct,
         "block_hours": BLOCK_HOURS,
         "parts": parts,
         "bare": held is not None,

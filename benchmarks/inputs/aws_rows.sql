@@ -28,7 +28,7 @@ select
     s.usage_type as line_item_usage_type,
     s.operation as line_item_operation,
     s.zone as line_item_availability_zone,
-    s.resource_id as line_item_resource_id,
+    s.resource_id || case when getvariable('apart') then '-' || s.series_id || '-' || epoch(l.starts) else '' end as line_item_resource_id,
     l.amount as line_item_usage_amount,
     'USD' as line_item_currency_code,
     cast(s.rate as varchar) as line_item_unblended_rate,

@@ -12,10 +12,14 @@ with charges_with_run as (
         attributions.attribution_rule,
         attributions.training_run_id,
         coalesce(attributions.is_ambiguous, false) as is_ambiguous,
-        attributions.attribution_confidence
+        attributions.attribution_confidence,
+        known_charges.line_id is not null as is_known
     from {{ ref('int_charges') }} as charges
     left join {{ attributions }} as attributions
         on charges.attribution_line_id = attributions.line_id and charges.usage_month = attributions.usage_month
+    -- of charges, which are fewer than their parts
+    left join {{ ref('int_known_charges') }} as known_charges
+        on charges.line_id = known_charges.line_id and charges.usage_month = known_charges.usage_month
 ),
 
 charge_parts as (
@@ -69,14 +73,13 @@ select
         when parts.is_accelerator_type and parts.gke_allocation <> 'pod' and (
             parts.is_unheld_part
             or parts.is_block_hour
-            or known_charges.line_id is not null
+            or parts.is_known
         ) then 'idle'
         when parts.sub_account_id = '' then 'no_project'
         when parts.is_accelerator_type or parts.cost_component = 'accelerator' then 'unlogged'
         else 'non_accelerator'
     end as reason
 from charge_parts as parts
-left join {{ ref('int_known_charges') }} as known_charges using (usage_month, line_id)
 left join {{ ref('int_recorded_accelerators') }} as recorded
     on
         parts.usage_month = recorded.usage_month
@@ -102,15 +105,22 @@ named_ids as (
 
 -- runs with an ambiguous id carry nothing: what they held together is one part
 splits as (
+    select splits.usage_month, splits.line_id, splits.part_id, splits.w, splits.{{ measures | join(', splits.') }}
+    from {{ ref('int_split_charges') }} as splits
+    left join named_ids on splits.part_id = named_ids.training_run_id
+    where named_ids.training_run_id is null
+
+    union all
+
     select
         splits.usage_month,
         splits.line_id,
-        coalesce(named_ids.first_run_id, splits.part_id) as part_id,
+        named_ids.first_run_id as part_id,
         cast(sum(splits.w) as decimal(38, 0)) as w,
         {{ whole_sums(measures, 12) }}
     from {{ ref('int_split_charges') }} as splits
-    left join named_ids on splits.part_id = named_ids.training_run_id
-    group by all
+    inner join named_ids on splits.part_id = named_ids.training_run_id
+    group by splits.usage_month, splits.line_id, named_ids.first_run_id
 ),
 
 shares as (

@@ -1,10 +1,5 @@
 {# Units and formulas of the energy models. Time is whole microseconds, utilisation whole parts per million, power whole microwatts: every sum is exact. #}
 
-{# A point in time as whole microseconds since 1970. #}
-{% macro instant_us(x) -%}
-cast({{ microseconds("timestamp '1970-01-01 00:00:00'", x) }} as bigint)
-{%- endmacro %}
-
 {# Two samples of a device this close together leave no gap: collectors stamp arrival, and no monitor here samples more than once a second. #}
 {% macro telemetry_gap_us() -%}500000{%- endmacro %}
 

@@ -123,7 +123,7 @@ with charge_units as (
         charge_id
         {%- for m in measures %},
         case when {{ m }} < 0 then -1 else 1 end as {{ m }}__sign,
-        {{ to_units('abs(' ~ m ~ ')', s) }} as {{ m }}__u
+        {{ quick_units('abs(' ~ m ~ ')', s) }} as {{ m }}__u
         {%- endfor %}
     from {{ charges }}
 ),
@@ -214,7 +214,7 @@ floors as (
                 + {{ int_div(m ~ '__a', 'tot') }} as decimal(38,0)
             )
         end as {{ m }}__base,
-        case when w = tot then cast(0 as decimal(38,0)) else {{ m }}__a % tot end as {{ m }}__rest
+        case when w = tot then cast(0 as decimal(38,0)) else {{ int_mod(m ~ '__a', 'tot') }} end as {{ m }}__rest
         {%- endfor %}
     from products
 ),

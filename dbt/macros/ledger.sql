@@ -49,7 +49,7 @@ case
 
 {# Chips in whole millionths, of which parts of a chip are so many: shares of machines are shares of whole numbers. #}
 {% macro millionths(chips) -%}
-{{ to_units(chips, 6) }}
+{{ quick_units(chips, 6) }}
 {%- endmacro %}
 
 {# What a share of whole millionths is counted in: chips where both are whole, so that shares of whole chips stay small numbers. #}
@@ -87,6 +87,31 @@ from (
     select {{ keys }}, {{ starts }} as instant from {{ rows }}
     union
     select {{ keys }}, {{ ends }} as instant from {{ rows }}
+) as instants
+{%- endmacro %}
+
+{# The same pieces, each with how many rows of some kinds lie over all of it: a running sum of what begins and ends, where a join would compare
+   every piece of a machine's month with every row of it. rows: relation, starts, ends, and the kind under which its rows are counted, or none
+   where they only cut. #}
+{% macro counted_slices(keys, kinds, rows) -%}
+select
+    {{ keys }},
+    instant as slice_from,
+    lead(instant) over (partition by {{ keys }} order by instant) as slice_to
+    {%- for kind in kinds %},
+    sum({{ kind }}) over (partition by {{ keys }} order by instant rows between unbounded preceding and current row) as {{ kind }}
+    {%- endfor %}
+from (
+    select {{ keys }}, instant{% for kind in kinds %}, sum({{ kind }}) as {{ kind }}{% endfor %}
+    from (
+        {%- for relation, starts, ends, counted in rows %}
+        {{ 'union all' if not loop.first }}
+        select {{ keys }}, {{ starts }} as instant{% for kind in kinds %}, {{ 'case when ' ~ starts ~ ' < ' ~ ends ~ ' then 1 else 0 end' if kind == counted else '0' }} as {{ kind }}{% endfor %} from {{ relation }}
+        union all
+        select {{ keys }}, {{ ends }} as instant{% for kind in kinds %}, {{ 'case when ' ~ starts ~ ' < ' ~ ends ~ ' then -1 else 0 end' if kind == counted else '0' }} as {{ kind }}{% endfor %} from {{ relation }}
+        {%- endfor %}
+    ) as edges
+    group by {{ keys }}, instant
 ) as instants
 {%- endmacro %}
 

@@ -4,6 +4,13 @@
     'reservation_effective_cost', 'reservation_unused_upfront_cost', 'reservation_unused_recurring_cost',
     'savings_plan_effective_cost', 'savings_plan_commitment_to_date', 'savings_plan_used_commitment',
 ] %}
+{%- set is_at_nothing %}(
+                line_item_type = 'Usage'
+                and not is_pod
+                and {{ as_double('unblended_cost') }} = 0
+                and {{ as_double('gross_unblended_cost') }} = 0
+                and coalesce({{ as_double('usage_amount') }}, 1) <> 0
+            ){% endset %}
 
 with months as (
     select
@@ -69,14 +76,14 @@ block_lines as (
             when 'DiscountedUsage' then {{ as_double('reservation_effective_cost') }}
             when 'SavingsPlanCoveredUsage' then {{ as_double('savings_plan_effective_cost') }}
         end as covered_cost,
-        -- an hour of accelerators at 0: of a dedicated host, and of a capacity reservation beside its hours, that is the price
-        line_item_type = 'Usage'
-        and not is_pod
-        and {{ aws_is_accelerator(aws_instance_type('usage_type')) }}
-        and not {{ matches('usage_type', '(HostBoxUsage|HostUsage|DedicatedRes|Reservation|EBSOptimized):') }}
-        and {{ as_double('unblended_cost') }} = 0
-        and {{ as_double('gross_unblended_cost') }} = 0
-        and coalesce({{ as_double('usage_amount') }}, 1) <> 0 as is_unpriced
+        -- an hour of accelerators at 0: of a dedicated host, and of a capacity reservation beside its hours, that is the price.
+        -- A type is only read of what may be one: an engine works out both sides of an `and`
+        case
+            when not coalesce({{ is_at_nothing }}, true) then false
+            else {{ is_at_nothing }}
+            and {{ aws_is_accelerator(aws_instance_type('usage_type')) }}
+            and not {{ matches('usage_type', '(HostBoxUsage|HostUsage|DedicatedRes|Reservation|EBSOptimized):') }}
+        end as is_unpriced
     from plan_lines
 ),
 
@@ -115,26 +122,31 @@ judged_lines as (
         placed_lines.*,
         placed_lines.is_book and (
             -- in a segment the hours of an accelerator are billed in full and at a list price: each is as the first
-            (placed_lines.is_held and not coalesce(
-                placed_lines.period_us > 0
-                and (placed_lines.tag_run_id is null or placed_lines.tag_run_id = placed_lines.segment_run_id)
-                and case
-                    when placed_lines.is_in_hours
-                        then {{ as_double('placed_lines.usage_amount') }} * 3600000000 = placed_lines.period_us
-                        and {{ as_double('placed_lines.public_on_demand_cost') }} is not null
-                    else not {{ aws_is_accelerator(aws_instance_type('placed_lines.usage_type')) }}
-                end, false
-            ))
+            case
+                when placed_lines.is_held then not coalesce(
+                    placed_lines.period_us > 0
+                    and (placed_lines.tag_run_id is null or placed_lines.tag_run_id = placed_lines.segment_run_id)
+                    and case
+                        when placed_lines.is_in_hours
+                            then {{ as_double('placed_lines.usage_amount') }} * 3600000000 = placed_lines.period_us
+                            and {{ as_double('placed_lines.public_on_demand_cost') }} is not null
+                        else not {{ aws_is_accelerator(aws_instance_type('placed_lines.usage_type')) }}
+                    end, false
+                )
+                else false
+            end
             or jobs.resource_id is not null
             or placed_lines.stated_block_arn is not null
             or placed_lines.is_block_fee
             or placed_lines.line_item_type = 'SavingsPlanRecurringFee'
             or placed_lines.is_unpriced
-            or (
-                placed_lines.tag_run_id is not null
-                and (recorded.training_run_id is null or {{ as_double('placed_lines.public_on_demand_cost') }} is null)
-                and {{ aws_is_accelerator(aws_instance_type('placed_lines.usage_type')) }}
-            )
+            or case
+                when
+                    placed_lines.tag_run_id is not null
+                    and (recorded.training_run_id is null or {{ as_double('placed_lines.public_on_demand_cost') }} is null)
+                    then {{ aws_is_accelerator(aws_instance_type('placed_lines.usage_type')) }}
+                else false
+            end
         ) as is_single
     from placed_lines
     left join jobs on placed_lines.resource_id = jobs.resource_id

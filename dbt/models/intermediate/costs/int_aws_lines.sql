@@ -70,7 +70,7 @@ select
     case
         when exact_usage_amount <> 0 and is_in_hours
             then {{ int_div(
-                'cast(' ~ to_units('abs(exact_usage_amount)', 12) ~ ' * 3600 + 500000 as decimal(38,0))',
+                'cast(' ~ quick_units('abs(exact_usage_amount)', 12) ~ ' * 3600 + 500000 as decimal(38,0))',
                 'cast(1000000 as decimal(38,0))'
             ) }}
     end as billed_us,

@@ -88,7 +88,7 @@ select
     -- of an hour's usage a commitment may cover a part: as much as its credit took off the cost, at 1e-9
     case
         when taken_off > 0 and taken_off < cost then {{ from_units(int_div(
-            'cast(' ~ to_units('taken_off', 12) ~ ' * 1000000000 as decimal(38,0))', to_units('cost', 12)
+            'cast(' ~ quick_units('taken_off', 12) ~ ' * 1000000000 as decimal(38,0))', quick_units('cost', 12)
         ), 9) }}
         else cast(1 as decimal(38, 9))
     end as committed_ratio,

@@ -119,7 +119,11 @@ held_segments as (
             segments.usage_month = numbered.usage_month
             and segments.machine_name = numbered.machine_name
             and segments.holder = numbered.holder
-    where segments.segment_to is not null and (segments.holders = 0 or (segments.holders = 1 and numbered.is_whole))
+    where
+        segments.segment_to is not null
+        and (segments.holders = 0 or (segments.holders = 1 and numbered.is_whole))
+        -- a line is a whole hour at least: of attempts of 55 minutes none has one
+        and date_trunc('hour', segments.segment_to) - interval 1 hour >= segments.segment_from
 ),
 
 lost_runs as (

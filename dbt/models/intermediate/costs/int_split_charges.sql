@@ -35,10 +35,21 @@ placed_parts as (
     from parts
 ),
 
+-- most have two parts, a run's and what it left
+further_weights as (
+    select
+        charge_id,
+        {{ in_one_text("lpad(cast(place as string), 6, '0') || placed_weight") }} as further_weights
+    from placed_parts
+    where place > 2
+    group by charge_id
+),
+
 weights as (
     select
         charge_id,
-        {{ in_one_text("lpad(cast(place as string), 6, '0') || placed_weight") }} as all_weights
+        max(case when place = 1 then placed_weight end) as first_weight,
+        max(case when place = 2 then placed_weight end) as second_weight
     from placed_parts
     group by charge_id
 ),
@@ -48,9 +59,12 @@ weights as (
 alike as (
     select
         charges.*,
-        min(charges.charge_id) over (partition by weights.all_weights, charges.{{ measures | join(', charges.') }}) as first_id
+        min(charges.charge_id) over (partition by
+            weights.first_weight, weights.second_weight, further_weights.further_weights, charges.{{ measures | join(', charges.') }}
+        ) as first_id
     from charges
     inner join weights using (charge_id)
+    left join further_weights using (charge_id)
 ),
 
 divided_charges as (

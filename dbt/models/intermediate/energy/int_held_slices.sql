@@ -33,31 +33,21 @@ stretches as (
     inner join billed_machines as machines using (usage_month, resource_id)
 ),
 
-edges as (
-    select usage_month, resource_id, from_us, to_us from month_holdings
-    union all
-    select usage_month, resource_id, from_us, to_us from stretches
-    union all
-    -- where a reading of the node begins or ends, so that it is known of all of a slice or of none; cutting changes nothing else
-    select usage_month, resource_id, metered_from_us as from_us, metered_to_us as to_us from {{ ref('int_metered_nodes') }}
-    union all
-    -- or a limit of power
-    select usage_month, resource_id, limited_from_us as from_us, limited_to_us as to_us from {{ ref('int_power_limits') }}
-),
-
+-- cut also where a reading of the node begins or ends, so that it is known of all of a slice or of none, and at a limit of power;
+-- cutting changes nothing else
 slices as (
-    {{ slices('edges', 'usage_month, resource_id', 'from_us', 'to_us') }}
+    {{ counted_slices('usage_month, resource_id', ['holders'], [
+        ('month_holdings', 'from_us', 'to_us', 'holders'),
+        ('stretches', 'from_us', 'to_us', none),
+        (ref('int_metered_nodes'), 'metered_from_us', 'metered_to_us', none),
+        (ref('int_power_limits'), 'limited_from_us', 'limited_to_us', none),
+    ]) }}
 ),
 
 held_slices as (
-    select distinct
-        usage_month,
-        resource_id,
-        slices.slice_from,
-        slices.slice_to
+    select usage_month, resource_id, slice_from, slice_to
     from slices
-    inner join month_holdings using (usage_month, resource_id)
-    where month_holdings.from_us <= slices.slice_from and month_holdings.to_us >= slices.slice_to
+    where holders > 0
 ),
 
 billed_slices as (

@@ -4,8 +4,11 @@ with month_holdings as (
     select
         *,
         {{ instant_us('held_from') }} as held_from_us,
-        {{ instant_us('held_to') }} as held_to_us
+        {{ instant_us('held_to') }} as held_to_us,
+        -- a row for each day, by which a slice finds its holders: a machine may be held a thousand times in a month
+        {{ each_day('held_from', 'held_to') }} as held_day
     from {{ ref('int_machine_holdings') }}
+    where held_from <= held_to
 ),
 
 -- once the bill of a month is final, a machine was held for no longer than it was billed
@@ -14,6 +17,7 @@ slices as (
         usage_month,
         resource_id,
         slice_from,
+        cast({{ timestamp_of('slice_from') }} as date) as slice_day,
         slice_to,
         case when is_final then billed_to else slice_to end as counted_to
     from {{ ref('int_held_slices') }}
@@ -40,7 +44,8 @@ held_spans as (
     from slices
     inner join month_holdings using (usage_month, resource_id)
     where
-        month_holdings.held_from_us <= slices.slice_from
+        month_holdings.held_day = slices.slice_day
+        and month_holdings.held_from_us <= slices.slice_from
         and month_holdings.held_to_us >= slices.slice_to
         and slices.counted_to > slices.slice_from
     group by all

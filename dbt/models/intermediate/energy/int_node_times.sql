@@ -30,33 +30,19 @@ billed_times as (
     inner join nodes using (usage_month, resource_id)
 ),
 
-edges as (
-    select usage_month, resource_id, span_from_us as from_us, span_to_us as to_us from held_times
-    union all
-    select usage_month, resource_id, from_us, to_us from billed_times
-    union all
-    select usage_month, resource_id, metered_from_us as from_us, metered_to_us as to_us from {{ ref('int_metered_nodes') }}
-),
-
 slices as (
-    {{ slices('edges', 'usage_month, resource_id', 'from_us', 'to_us') }}
+    {{ counted_slices('usage_month, resource_id', ['holders', 'bills'], [
+        ('held_times', 'span_from_us', 'span_to_us', 'holders'),
+        ('billed_times', 'from_us', 'to_us', 'bills'),
+        (ref('int_metered_nodes'), 'metered_from_us', 'metered_to_us', none),
+    ]) }}
 ),
 
 -- billed, and no run held it
 free_times as (
-    select distinct slices.usage_month, slices.resource_id, slices.slice_from as span_from_us, slices.slice_to as span_to_us
+    select usage_month, resource_id, slice_from as span_from_us, slice_to as span_to_us
     from slices
-    inner join billed_times using (usage_month, resource_id)
-    left join held_times
-        on
-            slices.usage_month = held_times.usage_month
-            and slices.resource_id = held_times.resource_id
-            and slices.slice_from >= held_times.span_from_us
-            and slices.slice_from < held_times.span_to_us
-    where
-        billed_times.from_us <= slices.slice_from
-        and billed_times.to_us >= slices.slice_to
-        and held_times.resource_id is null
+    where bills > 0 and holders = 0
 ),
 
 times as (

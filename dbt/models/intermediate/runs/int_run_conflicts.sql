@@ -6,6 +6,12 @@ with holdings as (
     where not is_ambiguous and {{ in_build_months() }}
 ),
 
+-- of the few machines that were held for longer than they were billed; of all others no slice is compared with a holding
+cut_machines as (
+    select distinct usage_month, resource_id from {{ ref('int_held_slices') }}
+    where billed_to < slice_to and {{ in_build_months() }}
+),
+
 held_times as (
     select
         holdings.training_run_id,
@@ -15,10 +21,46 @@ held_times as (
         cast(sum(slices.slice_to - slices.slice_from) as decimal(38, 0)) as held_us,
         cast(sum(slices.billed_to - slices.slice_from) as decimal(38, 0)) as billed_us
     from {{ ref('int_held_slices') }} as slices
+    inner join cut_machines using (usage_month, resource_id)
     inner join holdings using (usage_month, resource_id)
     where
         {{ instant_us('holdings.held_from') }} <= slices.slice_from and {{ instant_us('holdings.held_to') }} >= slices.slice_to
     group by all
+),
+
+-- likewise the few of which runs together may claim more chips than there are
+sizes as (
+    select usage_month, resource_id, min(node_chips) as least_chips
+    from {{ ref('int_month_holdings') }}
+    where held_to is not null and {{ in_build_months() }}
+    group by all
+),
+
+chip_changes as (
+    {%- for instant, sign in [('held_from', ''), ('held_to', '-')] %}
+    {{ 'union all' if not loop.first }}
+    select usage_month, resource_id, {{ instant }} as instant, {{ sign }}held_chips as chips
+    from {{ ref('int_month_holdings') }}
+    where held_from < held_to and held_chips > 0 and not is_managed_job and {{ in_build_months() }}
+    {%- endfor %}
+),
+
+chips_together as (
+    select
+        usage_month,
+        resource_id,
+        sum(sum(chips)) over (
+            partition by usage_month, resource_id order by instant rows between unbounded preceding and current row
+        ) as chips
+    from chip_changes
+    group by usage_month, resource_id, instant
+),
+
+crowded_machines as (
+    select distinct usage_month, resource_id
+    from chips_together
+    inner join sizes using (usage_month, resource_id)
+    where chips_together.chips > sizes.least_chips
 ),
 
 -- what runs claim of a machine at one time; of a pool and a cluster it is not known how large it is
@@ -32,6 +74,7 @@ claims as (
         holdings.held_chips,
         holdings.node_chips
     from {{ ref('int_held_slices') }} as slices
+    inner join crowded_machines using (usage_month, resource_id)
     inner join {{ ref('int_month_holdings') }} as holdings using (usage_month, resource_id)
     where
         {{ instant_us('holdings.held_from') }} <= slices.slice_from
@@ -94,11 +137,18 @@ telemetry_conflicts as (
     from {{ ref('int_telemetry_conflicts') }}
 ),
 
+contradicted_tags as (
+    select usage_month, line_id, tag_run_id
+    from {{ ref('int_line_attributions') }}
+    where is_conflict and {{ in_build_months() }}
+),
+
 line_holders as (
-    select usage_month, line_id, {{ in_one_text('part_id') }} as holders
-    from {{ ref('int_line_overlaps') }}
-    where part_id <> '~residual' and {{ in_build_months() }}
-    group by all
+    select usage_month, line_id, {{ in_one_text('held.part_id') }} as holders
+    from {{ ref('int_line_overlaps') }} as held
+    inner join contradicted_tags using (usage_month, line_id)
+    where held.part_id <> '~residual'
+    group by usage_month, line_id
 )
 
 -- a tag names one run, the records show others on that resource then: time on the resource decides
@@ -111,10 +161,9 @@ select
     'run records' as source_b,
     min(line_holders.holders) as value_b,
     min(line_holders.holders) as chosen
-from {{ ref('int_line_attributions') }} as attributions
+from contradicted_tags as attributions
 inner join {{ ref('int_charges') }} as charges using (usage_month, line_id)
 inner join line_holders using (usage_month, line_id)
-where attributions.is_conflict and {{ in_build_months('attributions.usage_month') }}
 group by all
 
 union all

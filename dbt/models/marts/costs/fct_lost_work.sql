@@ -5,6 +5,7 @@
     "int_gcp_lines where gke_allocation = 'unallocated'",
 ] %}
 {{ config(materialized='by_month', meta={'empty_without': rows_of}) }}
+{%- set place = 'usage_month, provider_name, charge_period_start, period_end, billing_currency, training_run_id' %}
 {%- set energies = ['facility_energy_kwh', 'modelled_location_based_kgco2e'] %}
 
 -- all attempts of runs of which one was lost
@@ -71,26 +72,44 @@ parts as (
 ),
 
 -- a row of the bill is of the attempt that used most of it, else of the nearest: where one failed at 10:30 and the next began at
--- 10:40, the hour from 10:00 is failed. A row without an hour is no evidence of attempts, unless all of them were lost
-parts_of_attempts as (
-    select
-        parts.*,
-        attempts.attempt_id,
-        attempts.state,
-        attempts.is_all_lost,
-        attempts.started_at
+-- 10:40, the hour from 10:00 is failed. A row without an hour is no evidence of attempts, unless all of them were lost.
+-- Nearly every row is in use by some attempt, and is compared with those alone: a run of a month may have a thousand
+used_parts as (
+    select parts.*, attempts.attempt_id, attempts.state, attempts.is_all_lost, attempts.started_at, attempts.ended_at
     from parts
     inner join attempt_pieces as attempts using (training_run_id)
+    where
+        attempts.started_at < parts.period_end
+        and attempts.ended_at > parts.charge_period_start
+        and attempts.started_at < attempts.ended_at
+        and parts.charge_period_start < parts.period_end
+),
+
+used_places as (
+    select distinct {{ place }}, true as is_used from used_parts
+),
+
+compared_parts as (
+    select * from used_parts
+
+    union all
+
+    select parts.*, attempts.attempt_id, attempts.state, attempts.is_all_lost, attempts.started_at, attempts.ended_at
+    from parts
+    inner join attempt_pieces as attempts using (training_run_id)
+    left join used_places using ({{ place }})
+    where used_places.is_used is null
+),
+
+parts_of_attempts as (
+    select *
+    from compared_parts
     qualify row_number() over (
-        partition by
-            parts.usage_month, parts.provider_name, parts.charge_period_start, parts.period_end, parts.billing_currency,
-            parts.training_run_id
+        partition by {{ place }}
         order by
-            {{ microseconds(
-                'greatest(parts.charge_period_start, attempts.started_at)', 'least(parts.period_end, attempts.ended_at)'
-            ) }} desc,
-            attempts.started_at desc,
-            attempts.attempt_id
+            {{ microseconds('greatest(charge_period_start, started_at)', 'least(period_end, ended_at)') }} desc,
+            started_at desc,
+            attempt_id
     ) = 1
 ),
 
