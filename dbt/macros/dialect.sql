@@ -89,6 +89,15 @@ case when abs({{ x }}) < 2{{ '0' * (15 - s) }} then cast(cast(round(cast({{ figu
 {% macro duckdb__each_of(x) -%}unnest({{ x }}){%- endmacro %}
 {% macro spark__each_of(x) -%}explode({{ x }}){%- endmacro %}
 
+{# the rows of a group as a list of structs of some columns, in the order of these #}
+{% macro list_of_rows(columns) %}{{ return(adapter.dispatch('list_of_rows', 'trainledger')(columns)) }}{% endmacro %}
+{% macro duckdb__list_of_rows(columns) -%}
+list_sort(list(struct_pack({% for name in columns %}{{ name }} := {{ name }}{{ ', ' if not loop.last }}{% endfor %})))
+{%- endmacro %}
+{% macro spark__list_of_rows(columns) -%}
+sort_array(collect_list(named_struct({% for name in columns %}'{{ name }}', {{ name }}{{ ', ' if not loop.last }}{% endfor %})))
+{%- endmacro %}
+
 {# the least common multiple of a whole-number column within a group, as decimal(38,0); some number above `most`, which is below 1e26, where it is
    greater than that. Spark has no greatest common divisor: a hundred steps of Euclid's are enough below 1e20 #}
 {% macro common_multiple(x, most) %}{{ return(adapter.dispatch('common_multiple', 'trainledger')(x, most)) }}{% endmacro %}

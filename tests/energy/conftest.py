@@ -17,6 +17,7 @@ from tests.conftest import built_once
 from tests.energy import (
     calibration_scenario,
     doubts_scenario,
+    drawn_minutes,
     matches_scenario,
     meters_scenario,
     own_figures,
@@ -77,6 +78,7 @@ def build(work: Path) -> None:
         own_figures.write(line)
         places_scenario.write(line)
         calibration_scenario.write(line)
+        drawn_minutes.write(line)
         connection.commit()
     build_models(work / "build.duckdb")
 

@@ -6,6 +6,7 @@ from decimal import Decimal as D
 
 import pytest
 
+from tests.energy import drawn_minutes
 from tests.energy.drawn_nodes import DrawnNode, draw_nodes
 
 pytestmark = pytest.mark.slow
@@ -36,3 +37,14 @@ def test_busy_chips_that_no_run_holds_keep_what_they_measured(marts) -> None:
 def test_containers_that_number_their_chips_alike_have_chips_of_their_own(marts) -> None:
     for run_id, watts in (("container-a", "1.136"), ("container-b", "0.542")):  # 8 x 142 W, 8 x (43 + 0.25 x 99) W
         assert (marts.energy(run_id)["chip_energy_kwh"], marts.energy(run_id)["telemetry_coverage_ratio"]) == (D(watts), 1.0)
+
+
+@pytest.mark.parametrize("number", range(drawn_minutes.MACHINES))
+def test_a_minute_as_one_row_has_the_figures_of_its_samples_whatever_cuts_it(marts, number: int) -> None:
+    by_minutes, by_samples = ([marts.figures(run) for run in drawn_minutes.runs_of(number, way)] for way in drawn_minutes.WAYS)
+    assert by_minutes == by_samples
+    for way in drawn_minutes.WAYS:
+        (kept,) = marts.rows(
+            f"select count(used_ppm_us) as minutes from intermediate.int_node_samples where resource_id = 'i-cut-{number}-{way}'"
+        )
+        assert (kept["minutes"] > 0) == (way == "minutes")

@@ -14,6 +14,8 @@
 {%- set chip_number = "cast(split_part(substr(device_id, length(host_key) + 2), '|', 1) as bigint)" %}
 {%- set one = 'cast(1 as bigint) as ' %}
 {%- set one_chip = one ~ ['share_numerator', 'share_denominator', 'pool_chips'] | join(',\n    ' ~ one) %}
+{#- of minutes the sum over their samples (int_device_minutes) -#}
+{%- set used = 'coalesce(used_ppm_us, cast(coalesce(utilisation_ppm, 0) as decimal(19, 0)) * seen_us)' %}
 {%- set is_known = 'coalesce(utilisation_ppm, power_uw, driver_ppm) is not null' %}
 
 with devices as (
@@ -31,9 +33,13 @@ device_times as (
         owner_run_id,
         sum(seen_us) as seen_us,
         sum(case when {{ is_known }} then seen_us else 0 end) as known_us,
-        sum(cast(coalesce(utilisation_ppm, 0) as decimal(19, 0)) * seen_us) as used_ppm_us
+        sum({{ used }}) as used_ppm_us
         {%- for count, time in power_times.items() %},
+        {%- if count == 'powered_ppm' %}
+        sum(case when coalesce(power_uw, driver_ppm) is not null then {{ used }} else 0 end) as {{ time }}
+        {%- else %}
         sum(cast({{ power_of_chip(count) }} as decimal(19, 0)) * seen_us) as {{ time }}
+        {%- endif %}
         {%- endfor %}
     from devices
     group by all
@@ -76,7 +82,8 @@ span_hosts as (
     group by all
 ),
 
--- no more devices than chips are held, none of them is a run's own, and a silent one is a gap: all count all the time
+-- no more devices than chips are held (or, while no run holds it, than the node has), none of them is a run's own, and a silent one
+-- is a gap: all count all the time
 plain_spans as (
     select {{ span }}
     from span_hosts
@@ -86,7 +93,7 @@ plain_spans as (
     having
         not bool_or(times.is_tpu)
         and sum(span_hosts.owner_count) = 0
-        and sum(span_hosts.device_count) <= max(times.held_chips)
+        and sum(span_hosts.device_count) <= max(case when times.held_chips = 0 then times.node_chips else times.held_chips end)
         and bool_and(span_hosts.device_count <= hosts.host_chips)
 ),
 
@@ -363,6 +370,27 @@ select
 from slice_use
 where free_used_ppm > 0 or free_metered_chips > 0 or free_driven_chips > 0
 group by all
+
+union all
+
+select
+    {{ span }},
+    cast(null as string) as training_run_id,
+    {{ one_chip }},
+    cast(max(times.span_to_us - times.span_from_us) as decimal(38, 0)) as time_us,
+    cast(0 as decimal(38, 0)) as known_us,
+    cast(sum(device_times.used_ppm_us) as decimal(38, 0)) as used_ppm_us,
+    cast(0 as decimal(38, 0)) as filled_us,
+    cast(0 as decimal(38, 0)) as filled_ppm_us
+    {%- for time in power_times.values() %},
+    cast(sum(device_times.{{ time }}) as decimal(38, 0)) as {{ time }}
+    {%- endfor %}
+from device_times
+inner join plain_spans using ({{ span }})
+inner join {{ ref('int_node_times') }} as times using ({{ span }})
+where times.held_chips = 0
+group by {{ span }}
+having sum(device_times.used_ppm_us + device_times.metered_us + device_times.driven_us) > 0
 
 union all
 

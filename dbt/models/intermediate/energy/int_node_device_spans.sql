@@ -23,6 +23,7 @@ gapless_samples as (
         is_measured,
         is_filled,
         utilisation_ppm,
+        used_ppm_us,
         power_uw, power_low_uw, power_high_uw,
         driver_ppm, driver_low_ppm, driver_high_ppm,
         case
@@ -101,6 +102,7 @@ pieces as (
         is_measured,
         is_filled,
         utilisation_ppm,
+        used_ppm_us,
         power_uw, power_low_uw, power_high_uw,
         driver_ppm, driver_low_ppm, driver_high_ppm
     from held_pieces
@@ -149,6 +151,8 @@ slice_pieces as (
         bucketed_pieces.is_measured,
         bucketed_pieces.is_filled,
         bucketed_pieces.utilisation_ppm,
+        -- of a minute beside readings of power the sum is with its first slice
+        case when bucketed_pieces.piece_from_us = slices.slice_from then 1 else 0 end * bucketed_pieces.used_ppm_us as used_ppm_us,
         bucketed_pieces.power_uw, bucketed_pieces.power_low_uw, bucketed_pieces.power_high_uw,
         bucketed_pieces.driver_ppm, bucketed_pieces.driver_low_ppm, bucketed_pieces.driver_high_ppm,
         bucketed_pieces.owner_run_id,
@@ -179,6 +183,7 @@ select
     is_measured,
     is_filled,
     utilisation_ppm,
+    used_ppm_us,
     power_uw, power_low_uw, power_high_uw,
     driver_ppm, driver_low_ppm, driver_high_ppm,
     owner_run_id
@@ -194,6 +199,7 @@ select
     bool_or(is_measured) as is_measured,
     bool_and(is_filled) as is_filled,
     {{ use_together() }} as utilisation_ppm,
+    max(used_ppm_us) as used_ppm_us,
     {{ greatest_readings() }},
     -- monitors of two runs list all chips of a machine: a chip is the run's under whose key it was used more
     case

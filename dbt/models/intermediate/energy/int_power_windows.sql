@@ -175,14 +175,46 @@ recorded as (
 ),
 
 -- the use of chips whose profile states none, from the monitor that watched the machine
+unstated_hosts as (
+    select distinct usage_month, host from windows
+    where stated_ppm is null
+),
+
+used as (
+    select samples.*, unstated_hosts.host
+    from {{ ref('int_telemetry_samples') }} as samples
+    inner join unstated_hosts
+        on samples.usage_month = unstated_hosts.usage_month and {{ machine_name('samples.host_id') }} = unstated_hosts.host
+    where not samples.is_filled and samples.utilisation_ppm is not null and {{ in_build_months('samples.usage_month') }}
+),
+
+minutes_opened as (
+    select *, {{ each_of('minute_samples') }} as one_sample
+    from used
+    where minute_samples is not null
+),
+
+single_samples as (
+    select usage_month, host, device_index, is_measured, sample_from_us, sample_to_us, utilisation_ppm
+    from used
+    where minute_samples is null
+
+    union all
+
+    select
+        usage_month, host, device_index, is_measured,
+        one_sample.sample_from_us as sample_from_us,
+        one_sample.sample_to_us as sample_to_us,
+        one_sample.utilisation_ppm as utilisation_ppm
+    from minutes_opened
+),
+
 samples_with_use as (
     select
-        samples.*,
-        {{ machine_name('samples.host_id') }} as host,
-        samples.sample_to_us - 1 - (samples.sample_to_us - 1) % {{ hour_us }} as hour_us,
-        samples.sample_from_us - samples.sample_from_us % {{ hour_us }} as first_hour_us
-    from {{ ref('int_telemetry_samples') }} as samples
-    where not samples.is_filled and samples.utilisation_ppm is not null and {{ in_build_months('samples.usage_month') }}
+        *,
+        sample_to_us - 1 - (sample_to_us - 1) % {{ hour_us }} as hour_us,
+        sample_from_us - sample_from_us % {{ hour_us }} as first_hour_us
+    from single_samples
 ),
 
 watched as (

@@ -3,6 +3,10 @@
     'source_name', 'host_id', 'run_key', 'accelerator_type', 'device_count', 'region_id', 'device_index', 'is_measured',
     'sample_from_us', 'sample_to_us',
 ] %}
+{%- set counted = [
+    'usage_month', 'source_name', 'host', 'run_key', 'machine_name', 'accelerator_type', 'device_count', 'region_id', 'is_document',
+    'device_index', 'is_measured', 'sample_from_us', 'sample_to_us', 'sample_count', 'observed_us',
+] %}
 {%- set power_models = [
     'stg_xprof__samples', 'stg_neuron_power__samples', 'stg_gpu_monitoring__samples', 'stg_power_meters__readings',
     'stg_prometheus__samples', 'stg_wandb__samples',
@@ -21,8 +25,6 @@ months as (
 ),
 
 delivered as (
-    select {{ stated | join(', ') }}, true as is_document from {{ ref('stg_neuron_monitor__samples') }}
-    union all
     select {{ stated | join(', ') }}, false as is_document from {{ ref('stg_tpu_monitoring__samples') }}
 ),
 
@@ -59,7 +61,10 @@ samples_with_time as (
         delivered.{{ name }},
         {%- endfor %}
         delivered.is_document,
-        covered.sample_from_us as covered_from_us
+        covered.sample_from_us as covered_from_us,
+        1 as sample_count,
+        cast(null as bigint) as observed_us,
+        null as minute_samples
     from delivered
     inner join months
         on delivered.sample_to_us > months.month_from_us and delivered.sample_to_us <= months.month_to_us
@@ -79,7 +84,10 @@ samples_with_time as (
         readings.{{ name }},
         {%- endfor %}
         readings.is_document,
-        covered.sample_from_us as covered_from_us
+        covered.sample_from_us as covered_from_us,
+        1 as sample_count,
+        cast(null as bigint) as observed_us,
+        null as minute_samples
     from delivered_readings as readings
     inner join months
         on readings.sample_to_us > months.month_from_us and readings.sample_to_us <= months.month_to_us
@@ -90,9 +98,25 @@ samples_with_time as (
             and coalesce(readings.host_id, '') = covered.host
             and readings.device_index = covered.device_index
             and readings.sample_to_us = covered.sample_to_us
+
+    union all
+
+    select
+        usage_month,
+        {%- for name in stated %}
+        minutes.{{ name }},
+        {%- endfor %}
+        true as is_document,
+        cast(null as bigint) as covered_from_us,
+        minutes.sample_count,
+        minutes.observed_us,
+        minutes.minute_samples
+    from {{ ref('int_device_minutes') }} as minutes
+    inner join months using (usage_month)
+    where minutes.sample_to_us > months.month_from_us and minutes.sample_to_us <= months.month_to_us
 ),
 
-samples as (
+samples_and_minutes as (
     select
         usage_month,
         source_name,
@@ -106,7 +130,10 @@ samples as (
         device_index,
         is_measured,
         coalesce(sample_from_us, covered_from_us, sample_to_us) as sample_from_us,
-        sample_to_us
+        sample_to_us,
+        sample_count,
+        observed_us,
+        minute_samples
     from samples_with_time
 ),
 
@@ -123,7 +150,7 @@ holdings as (
 ),
 
 seen_machines as (
-    select distinct usage_month, machine_name, true as is_seen from samples
+    select distinct usage_month, machine_name, true as is_seen from samples_and_minutes
 ),
 
 -- machines of runs that no sample names
@@ -132,6 +159,56 @@ unseen_holdings as (
     from holdings
     left join seen_machines using (usage_month, machine_name)
     where seen_machines.is_seen is null
+),
+
+-- minutes in which a run begins or ends, sample by sample
+minute_times as (
+    select distinct {{ interval }}, machine_name, keys_of_month.keyed_run_id
+    from samples_and_minutes
+    left join keys_of_month using (usage_month, run_key)
+    where minute_samples is not null
+),
+
+cut_times as (
+    select distinct {{ interval }}, true as is_cut
+    from (
+        select minute_times.*, holdings.held_from_us, holdings.held_to_us
+        from minute_times
+        inner join holdings using (usage_month, machine_name)
+        union all
+        select minute_times.*, holdings.held_from_us, holdings.held_to_us
+        from minute_times
+        inner join holdings
+            on minute_times.usage_month = holdings.usage_month and minute_times.keyed_run_id = holdings.training_run_id
+    ) as held_times
+    where
+        (held_from_us > sample_from_us and held_from_us < sample_to_us)
+        or (held_to_us > sample_from_us and held_to_us < sample_to_us)
+),
+
+cut_minutes as (
+    select samples_and_minutes.*, {{ each_of('minute_samples') }} as one_sample
+    from samples_and_minutes
+    inner join cut_times using ({{ interval }})
+),
+
+samples as (
+    select {{ counted | join(', ') }}
+    from samples_and_minutes
+    left join cut_times using ({{ interval }})
+    where minute_samples is null or cut_times.is_cut is null
+
+    union all
+
+    select
+        {%- for name in counted[:11] %}
+        {{ name }},
+        {%- endfor %}
+        one_sample.sample_from_us as sample_from_us,
+        one_sample.sample_to_us as sample_to_us,
+        1 as sample_count,
+        one_sample.observed_us as observed_us
+    from cut_minutes
 ),
 
 intervals as (
@@ -224,10 +301,11 @@ counted_samples as (
         device_count,
         region_id,
         is_document,
-        count(*) as sample_count,
+        cast(sum(sample_count) as bigint) as sample_count,
         {%- for name, condition in [('measured_us', 'is_measured'), ('present_us', 'not is_measured')] %}
         cast(sum(case
-            when {{ condition }} then cast(greatest(sample_to_us - greatest(sample_from_us, reached_us), 0) as decimal(38, 0))
+            when {{ condition }}
+                then cast(coalesce(observed_us, greatest(sample_to_us - greatest(sample_from_us, reached_us), 0)) as decimal(38, 0))
             else 0
         end) as decimal(38, 0)) as {{ name }}{{ ',' if not loop.last }}
         {%- endfor %}

@@ -16,9 +16,7 @@ months as (
 ),
 
 measured as (
-    select {{ sample }}, true as is_document, cast(null as string) as source_name from {{ ref('stg_neuron_monitor__samples') }}
-    union all
-    select {{ sample }}, false as is_document, source_name from {{ ref('stg_tpu_monitoring__samples') }}
+    select {{ sample }}, source_name from {{ ref('stg_tpu_monitoring__samples') }}
 ),
 
 -- telemetry of TPUs without any duty cycle is no evidence of use
@@ -26,18 +24,23 @@ sources_of_use as (
     select distinct months.usage_month, measured.source_name
     from measured
     inner join months on measured.sample_to_us > months.month_from_us and measured.sample_to_us <= months.month_to_us
-    where measured.is_measured and not measured.is_document
+    where measured.is_measured
 ),
 
 month_samples as (
-    select months.usage_month, months.month_from_us, months.month_to_us, {{ sample }}, measured.is_document, false as is_filled
+    select months.usage_month, months.month_from_us, months.month_to_us, {{ sample }}, true as is_document, false as is_filled
+    from {{ ref('int_device_minutes') }}
+    inner join months using (usage_month)
+    where sample_from_us is not null and minute_from_us is null
+
+    union all
+
+    select months.usage_month, months.month_from_us, months.month_to_us, {{ sample }}, false as is_document, false as is_filled
     from measured
     inner join months on measured.sample_from_us < months.month_to_us and measured.sample_to_us > months.month_from_us
     left join sources_of_use as sources
         on months.usage_month = sources.usage_month and measured.source_name = sources.source_name
-    where
-        measured.sample_from_us is not null
-        and (measured.is_measured or measured.is_document or sources.source_name is not null)
+    where measured.sample_from_us is not null and (measured.is_measured or sources.source_name is not null)
 
     union all
 
@@ -49,6 +52,8 @@ month_samples as (
 
 select
     *,
+    cast(null as bigint) as used_ppm_us,
+    null as minute_samples,
     cast(null as bigint) as power_uw,
     cast(null as bigint) as power_low_uw,
     cast(null as bigint) as power_high_uw,
@@ -73,6 +78,32 @@ from (
 
 union all
 
+-- of a minute that is seen throughout the use is one sum; its samples go with it, for where something cuts it
+select
+    usage_month,
+    true as is_document,
+    cast(null as string) as document_hash,
+    run_key,
+    host_id,
+    device_index,
+    is_measured,
+    minute_from_us as sample_from_us,
+    minute_to_us as sample_to_us,
+    utilisation_ppm,
+    false as is_filled,
+    used_ppm_us,
+    minute_samples,
+    cast(null as bigint) as power_uw,
+    cast(null as bigint) as power_low_uw,
+    cast(null as bigint) as power_high_uw,
+    cast(null as bigint) as driver_ppm,
+    cast(null as bigint) as driver_low_ppm,
+    cast(null as bigint) as driver_high_ppm
+from {{ ref('int_device_minutes') }}
+where minute_from_us is not null and {{ in_build_months() }}
+
+union all
+
 select
     usage_month,
     false as is_document,
@@ -85,6 +116,8 @@ select
     least(readings.sample_to_us, months.month_to_us) as sample_to_us,
     readings.utilisation_ppm,
     false as is_filled,
+    cast(null as bigint) as used_ppm_us,
+    null as minute_samples,
     readings.power_uw,
     readings.power_low_uw,
     readings.power_high_uw,

@@ -64,30 +64,54 @@ begun as (
     where open_holdings.is_first_month or own_samples.last_us is not null
 ),
 
--- a sample of the node that carries no run's key, at a time when no other run held the node
-node_samples as (
+unkeyed_samples as (
     select
-        usage_month,
-        begun.training_run_id,
-        begun.resource_id,
-        begun.started_at,
-        max(samples.sample_to_us) as last_us
+        usage_month, begun.training_run_id, begun.resource_id, begun.started_at, begun.from_us, samples.sample_from_us,
+        samples.sample_to_us, samples.minute_samples
     from begun
     inner join samples using (usage_month)
-    left join {{ ref('int_run_holdings') }} as others
-        on
-            begun.resource_id = others.resource_id
-            and begun.training_run_id <> others.training_run_id
-            and others.ended_at < {{ never }}
-            and {{ instant_us('others.started_at') }} < samples.sample_to_us
-            and {{ instant_us('others.ended_at') }} > samples.sample_from_us
     where
         begun.is_first_month
         and {{ machine_name('begun.resource_id') }} = {{ machine_name('samples.host_id') }}
         and samples.run_key is null
         and samples.sample_to_us > begun.from_us
         and samples.sample_from_us < begun.month_to_us
-        and others.training_run_id is null
+),
+
+minutes_opened as (
+    select {{ holding }}, from_us, {{ each_of('minute_samples') }} as one_sample
+    from unkeyed_samples
+    where minute_samples is not null
+),
+
+single_samples as (
+    select {{ holding }}, sample_from_us, sample_to_us from unkeyed_samples
+    where minute_samples is null
+
+    union all
+
+    select {{ holding }}, one_sample.sample_from_us as sample_from_us, one_sample.sample_to_us as sample_to_us
+    from minutes_opened
+    where one_sample.sample_to_us > from_us
+),
+
+-- a sample of the node that carries no run's key, at a time when no other run held the node
+node_samples as (
+    select
+        samples.usage_month,
+        samples.training_run_id,
+        samples.resource_id,
+        samples.started_at,
+        max(samples.sample_to_us) as last_us
+    from single_samples as samples
+    left join {{ ref('int_run_holdings') }} as others
+        on
+            samples.resource_id = others.resource_id
+            and samples.training_run_id <> others.training_run_id
+            and others.ended_at < {{ never }}
+            and {{ instant_us('others.started_at') }} < samples.sample_to_us
+            and {{ instant_us('others.ended_at') }} > samples.sample_from_us
+    where others.training_run_id is null
     group by all
 ),
 

@@ -1,0 +1,136 @@
+{{ config(materialized='by_month', meta={'empty_without': ['stg_neuron_monitor__samples']}) }}
+{%- set minute_us = 60000000 %}
+{%- set series = 'usage_month, source_name, run_key, host_id, device_index' %}
+{%- set stated = 'source_name, run_key, host_id, accelerator_type, device_count, region_id, device_index, is_measured' %}
+{%- set in_time = 'partition by ' ~ series ~ ' order by sample_to_us' %}
+{%- set single = ['document_hash', 'sample_from_us', 'sample_to_us', 'utilisation_ppm'] %}
+
+with months as (
+    {{ month_bounds() }}
+    from ({{ months_to_build() }}) as months_to_build
+),
+
+-- two samples that leave no gap leave none at midnight of the first
+samples as (
+    select
+        months.usage_month,
+        {{ stated }},
+        document_hash,
+        sample_from_us,
+        sample_to_us,
+        utilisation_ppm,
+        case when is_measured then utilisation_ppm end as known_ppm,
+        sample_to_us - 1 - (sample_to_us - 1) % {{ minute_us }} as minute_us,
+        sample_from_us >= months.month_from_us and sample_to_us <= months.month_to_us as is_within_month
+    from {{ ref('stg_neuron_monitor__samples') }}
+    inner join months
+        on
+            sample_to_us > months.month_from_us - {{ telemetry_gap_us() }}
+            and coalesce(sample_from_us, sample_to_us - 1) < months.month_to_us + {{ telemetry_gap_us() }}
+),
+
+neighbours as (
+    select
+        *,
+        lag(sample_from_us) over ({{ in_time }}) as before_from_us,
+        lag(sample_to_us) over ({{ in_time }}) as before_to_us,
+        lag(known_ppm) over ({{ in_time }}) as before_ppm,
+        lag(sample_to_us, 2) over ({{ in_time }}) as earlier_to_us,
+        lead(sample_from_us) over ({{ in_time }}) as next_from_us,
+        lead(sample_to_us) over ({{ in_time }}) as next_to_us,
+        lead(known_ppm) over ({{ in_time }}) as next_ppm,
+        lead(sample_to_us, 2) over ({{ in_time }}) as later_to_us,
+        min(sample_from_us) over ({{ in_time }} rows between 2 following and unbounded following) as later_from_us
+    from samples
+),
+
+-- one after the other: a sample of known use that meets the one before it and the one after it at most with its ends
+ordered as (
+    select
+        *,
+        coalesce(
+            is_within_month
+            and host_id is not null
+            and known_ppm is not null
+            and sample_to_us - sample_from_us <= {{ minute_us }}
+            and coalesce(before_to_us < sample_to_us, true)
+            and coalesce(sample_to_us < next_to_us, true)
+            and (
+                before_to_us is null
+                or before_to_us <= sample_from_us
+                or (before_from_us <= sample_from_us and before_ppm is not null)
+            )
+            and coalesce(earlier_to_us <= sample_from_us, true)
+            and coalesce(sample_from_us <= next_from_us, next_to_us is null)
+            and coalesce(before_to_us <= next_from_us, true)
+            and coalesce(sample_to_us <= later_from_us, true)
+            -- a gap within a minute
+            and coalesce(sample_from_us <= before_to_us + {{ telemetry_gap_us() }} or before_to_us <= minute_us, true),
+            false
+        ) as is_in_order
+    from neighbours
+),
+
+-- where two overlap the greater use counts; a gap that is none belongs to the later one
+cut as (
+    select
+        *,
+        -- one that is alone in its minute is no shorter as a minute
+        bool_and(is_in_order) over (partition by {{ series }}, minute_us)
+        and count(*) over (partition by {{ series }}, minute_us) > 1 as is_minute,
+        case
+            when before_to_us is null or sample_from_us > before_to_us + {{ telemetry_gap_us() }} then sample_from_us
+            when sample_from_us < before_to_us and known_ppm > before_ppm then sample_from_us
+            else before_to_us
+        end as counted_from_us,
+        case
+            when next_from_us < sample_to_us and next_ppm > known_ppm and coalesce(next_to_us < later_to_us, true)
+                then next_from_us
+            else sample_to_us
+        end as counted_to_us,
+        sample_to_us - greatest(sample_from_us, coalesce(before_to_us, sample_from_us)) as observed_us
+    from ordered
+),
+
+-- copies of a sample are one row
+counted as (
+    select
+        usage_month,
+        {{ stated }},
+        is_minute,
+        {%- for column in single %}
+        case when not is_minute then {{ column }} end as single_{{ column }},
+        {%- endfor %}
+        count(*) as sample_count,
+        min(sample_from_us) as first_from_us,
+        max(sample_to_us) as last_to_us,
+        min(counted_from_us) as minute_from_us,
+        max(counted_to_us) as minute_to_us,
+        cast(sum(case when is_minute then known_ppm * (counted_to_us - counted_from_us) end) as bigint) as used_ppm_us,
+        cast(sum(case when is_minute then observed_us end) as bigint) as observed_us,
+        {{ list_of_rows(['sample_from_us', 'sample_to_us', 'utilisation_ppm', 'observed_us']) }} as minute_samples
+    from cut
+    group by
+        usage_month, {{ stated }}, is_minute, case when is_minute then minute_us end
+        {%- for column in single %},
+        case when not is_minute then {{ column }} end
+        {%- endfor %}
+)
+
+select
+    usage_month,
+    {{ stated.replace(', ', ',\n    ') }},
+    single_document_hash as document_hash,
+    case when is_minute then first_from_us else single_sample_from_us end as sample_from_us,
+    last_to_us as sample_to_us,
+    case
+        when is_minute then cast({{ int_div('used_ppm_us', '(minute_to_us - minute_from_us)') }} as bigint)
+        else single_utilisation_ppm
+    end as utilisation_ppm,
+    sample_count,
+    case when is_minute then minute_from_us end as minute_from_us,
+    case when is_minute then minute_to_us end as minute_to_us,
+    used_ppm_us,
+    observed_us,
+    case when is_minute then minute_samples end as minute_samples
+from counted
