@@ -82,8 +82,8 @@ span_hosts as (
     group by all
 ),
 
--- no more devices than chips are held (or, while no run holds it, than the node has), none of them is a run's own, and a silent one
--- is a gap: all count all the time
+-- no more devices than chips are held (or than the node has, while no run holds it), none of them is a run's own, and a silent
+-- one is a gap: all count all the time
 plain_spans as (
     select {{ span }}
     from span_hosts

@@ -14,19 +14,17 @@ with months as (
 samples as (
     select
         months.usage_month,
-        {{ stated }},
-        document_hash,
-        sample_from_us,
-        sample_to_us,
-        utilisation_ppm,
-        case when is_measured then utilisation_ppm end as known_ppm,
-        sample_to_us - 1 - (sample_to_us - 1) % {{ minute_us }} as minute_us,
-        sample_from_us >= months.month_from_us and sample_to_us <= months.month_to_us as is_within_month
-    from {{ ref('stg_neuron_monitor__samples') }}
+        {%- for name in stated.split(', ') + single %}
+        delivered.{{ name }},
+        {%- endfor %}
+        case when delivered.is_measured then delivered.utilisation_ppm end as known_ppm,
+        delivered.sample_to_us - 1 - (delivered.sample_to_us - 1) % {{ minute_us }} as minute_us,
+        delivered.sample_from_us >= months.month_from_us and delivered.sample_to_us <= months.month_to_us as is_within_month
+    from {{ ref('stg_neuron_monitor__samples') }} as delivered
     inner join months
         on
-            sample_to_us > months.month_from_us - {{ telemetry_gap_us() }}
-            and coalesce(sample_from_us, sample_to_us - 1) < months.month_to_us + {{ telemetry_gap_us() }}
+            delivered.sample_to_us > months.month_from_us - {{ telemetry_gap_us() }}
+            and coalesce(delivered.sample_from_us, delivered.sample_to_us - 1) < months.month_to_us + {{ telemetry_gap_us() }}
 ),
 
 neighbours as (

@@ -152,7 +152,8 @@ slice_pieces as (
         bucketed_pieces.is_filled,
         bucketed_pieces.utilisation_ppm,
         -- of a minute beside readings of power the sum is with its first slice
-        case when bucketed_pieces.piece_from_us = slices.slice_from then 1 else 0 end * bucketed_pieces.used_ppm_us as used_ppm_us,
+        case when bucketed_pieces.piece_from_us = slices.slice_from then 1 else 0 end * bucketed_pieces.used_ppm_us
+            as used_ppm_us,
         bucketed_pieces.power_uw, bucketed_pieces.power_low_uw, bucketed_pieces.power_high_uw,
         bucketed_pieces.driver_ppm, bucketed_pieces.driver_low_ppm, bucketed_pieces.driver_high_ppm,
         bucketed_pieces.owner_run_id,

@@ -151,25 +151,27 @@ hosts as (
     group by all
 ),
 
+devices_of_nodes as (
+    select
+        usage_month,
+        resource_id,
+        sum(device_count) as device_count,
+        bool_and(host_key = resource_id || '|1' or device_count <= chips) as is_of_hosts
+    from hosts
+    group by all
+),
+
 plain_nodes as (
-    select usage_month, resource_id, true as is_plain
-    from (
-        select
-            usage_month,
-            resource_id,
-            sum(hosts.device_count) as device_count,
-            bool_and(hosts.host_key = resource_id || '|1' or hosts.device_count <= hosts.chips) as is_of_hosts
-        from hosts
-        group by all
-    ) as devices_of_nodes
+    select usage_month, resource_id
+    from devices_of_nodes as devices
     inner join {{ ref('int_node_times') }} as times using (usage_month, resource_id)
     group by all
     having
         bool_and(coalesce(
-            is_of_hosts
+            devices.is_of_hosts
             and not times.is_tpu
             and (times.holder_count <= 1 or times.is_oversubscribed)
-            and device_count <= case when times.held_chips = 0 then times.node_chips else times.held_chips end,
+            and devices.device_count <= case when times.held_chips = 0 then times.node_chips else times.held_chips end,
             false
         ))
 ),
@@ -204,6 +206,16 @@ minutes as (
     where minute_samples is not null
 ),
 
+devices as (
+    select distinct {{ device }} from minutes
+),
+
+edges as (
+    select usage_month, resource_id, span_from_us as cut_us from {{ ref('int_node_times') }}
+    union
+    select usage_month, resource_id, span_to_us as cut_us from {{ ref('int_node_times') }}
+),
+
 cuts as (
     select {{ device }}, sample_from_us as cut_us from power_times
     where is_first
@@ -211,13 +223,9 @@ cuts as (
     select {{ device }}, sample_to_us as cut_us from power_times
     where coalesce(next_from_us > sample_to_us, true)
     union all
-    select devices.*, edges.cut_us
-    from (select distinct {{ device }} from minutes) as devices
-    inner join (
-        select usage_month, resource_id, span_from_us as cut_us from {{ ref('int_node_times') }}
-        union
-        select usage_month, resource_id, span_to_us as cut_us from {{ ref('int_node_times') }}
-    ) as edges using (usage_month, resource_id)
+    select {{ device }}, edges.cut_us
+    from devices
+    inner join edges using (usage_month, resource_id)
     union all
     select {{ device }}, taken_from_us as cut_us from minutes
     union all
@@ -251,7 +259,7 @@ neighbours as (
     where not {{ is_power_alone() }}
 ),
 
--- a minute is one sample as long as nothing cuts it and no other sample of use meets it, even within the half second that is no gap
+-- one sample as long as nothing cuts it and no other sample of use meets it, even within the half second that is no gap
 whole_minutes as (
     select {{ device }}, sample_from_us, true as is_whole
     from neighbours
@@ -304,7 +312,7 @@ kept as (
         {%- endfor %}
         greatest(one_sample.sample_from_us, sample_from_us) as sample_from_us,
         least(one_sample.sample_to_us, sample_to_us) as sample_to_us,
-        one_sample.utilisation_ppm as utilisation_ppm
+        one_sample.utilisation_ppm
     from opened
     where
         taken_from_us is null

@@ -203,9 +203,9 @@ single_samples as (
 
     select
         usage_month, host, device_index, is_measured,
-        one_sample.sample_from_us as sample_from_us,
-        one_sample.sample_to_us as sample_to_us,
-        one_sample.utilisation_ppm as utilisation_ppm
+        one_sample.sample_from_us,
+        one_sample.sample_to_us,
+        one_sample.utilisation_ppm
     from minutes_opened
 ),
 

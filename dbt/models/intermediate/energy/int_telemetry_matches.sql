@@ -163,10 +163,10 @@ unseen_holdings as (
 
 -- minutes in which a run begins or ends, sample by sample
 minute_times as (
-    select distinct {{ interval }}, machine_name, keys_of_month.keyed_run_id
-    from samples_and_minutes
+    select distinct {{ interval }}, minutes.machine_name, keys_of_month.keyed_run_id
+    from samples_and_minutes as minutes
     left join keys_of_month using (usage_month, run_key)
-    where minute_samples is not null
+    where minutes.minute_samples is not null
 ),
 
 cut_times as (
@@ -196,7 +196,7 @@ samples as (
     select {{ counted | join(', ') }}
     from samples_and_minutes
     left join cut_times using ({{ interval }})
-    where minute_samples is null or cut_times.is_cut is null
+    where samples_and_minutes.minute_samples is null or cut_times.is_cut is null
 
     union all
 
@@ -204,10 +204,10 @@ samples as (
         {%- for name in counted[:11] %}
         {{ name }},
         {%- endfor %}
-        one_sample.sample_from_us as sample_from_us,
-        one_sample.sample_to_us as sample_to_us,
+        one_sample.sample_from_us,
+        one_sample.sample_to_us,
         1 as sample_count,
-        one_sample.observed_us as observed_us
+        one_sample.observed_us
     from cut_minutes
 ),
 
@@ -305,7 +305,9 @@ counted_samples as (
         {%- for name, condition in [('measured_us', 'is_measured'), ('present_us', 'not is_measured')] %}
         cast(sum(case
             when {{ condition }}
-                then cast(coalesce(observed_us, greatest(sample_to_us - greatest(sample_from_us, reached_us), 0)) as decimal(38, 0))
+                then cast(coalesce(
+                    observed_us, greatest(sample_to_us - greatest(sample_from_us, reached_us), 0)
+                ) as decimal(38, 0))
             else 0
         end) as decimal(38, 0)) as {{ name }}{{ ',' if not loop.last }}
         {%- endfor %}

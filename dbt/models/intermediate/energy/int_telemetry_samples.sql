@@ -29,9 +29,9 @@ sources_of_use as (
 
 month_samples as (
     select months.usage_month, months.month_from_us, months.month_to_us, {{ sample }}, true as is_document, false as is_filled
-    from {{ ref('int_device_minutes') }}
+    from {{ ref('int_device_minutes') }} as minutes
     inner join months using (usage_month)
-    where sample_from_us is not null and minute_from_us is null
+    where minutes.sample_from_us is not null and minutes.minute_from_us is null
 
     union all
 

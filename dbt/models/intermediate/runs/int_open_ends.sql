@@ -90,7 +90,7 @@ single_samples as (
 
     union all
 
-    select {{ holding }}, one_sample.sample_from_us as sample_from_us, one_sample.sample_to_us as sample_to_us
+    select {{ holding }}, one_sample.sample_from_us, one_sample.sample_to_us
     from minutes_opened
     where one_sample.sample_to_us > from_us
 ),
