@@ -62,7 +62,7 @@ block_lines as (
                     line_item_type = 'Usage'
                     and resource_id = plan_arn
                     and {{ as_double('gross_unblended_cost') }} <> 0
-                    and not {{ aws_is_in_hours('plan_lines') }}
+                    and lower(pricing_unit) not in ('hrs', 'hours', 'hour', 'hr')
                 )
             )
         ) as is_block_fee,

@@ -51,20 +51,25 @@ unknown_blocks as (
     where is_open_unknown
 ),
 
+marked_balances as (
+    select balances.*, unknown_blocks.commitment_id is not null as is_unknown_block
+    from balances
+    left join unknown_blocks using (provider_name, commitment_id, billing_currency)
+),
+
 known_balances as (
     select
-        balances.*,
+        *,
         -- used up more than was bought: bought before the first landed month, and the amount is unknown
         min({{ to_units('closing_cost', 12) }} + rounding_units) over (
             partition by provider_name, payer_account_id, commitment_id, billing_currency
             order by usage_month
             rows between unbounded preceding and current row
         ) >= 0
-        and unknown_blocks.commitment_id is null as is_known,
+        and not is_unknown_block as is_known,
         -- rows that name no commitment share one empty id: what several things were bought for is of none in particular
         case when first_known_for = last_known_for then first_known_for end as bought_for
-    from balances
-    left join unknown_blocks using (provider_name, commitment_id, billing_currency)
+    from marked_balances
 )
 
 select
