@@ -74,7 +74,8 @@ def _months_in(store: ObjectStore, info: ObjectInfo) -> list[tuple[str, str]]:
             rows = rows.after(batch.num_rows)
     if not found:
         what = f"{csv.uri} has no rows, so it is unknown of which months it is."
-        raise ExportContentError(what, place=Place(csv.key), reason="no_rows", remedy="Download the report of a time with use again.")
+        remedy = "Download the report of a time with use again."
+        raise ExportContentError(what, place=Place(csv.key), reason="no_rows", remedy=remedy)
     return sorted(found)
 
 
