@@ -23,7 +23,8 @@ FONTS = ("fontpkg-noto-sans", "justmytype-intl-rtl", "noto-cjk-sans-otc", "fontt
 RENDERERS = ("duckdb", "jinja2", "markupsafe", "typst", "xlsxwriter", *FONTS)  # whose version a rendering can depend on
 FORM = 4  # of a pack, in issue.json: another one with every change of README below, or of what derived.py compares
 FOLDER_OF_VALIDATIONS = "validations"
-JUDGED_KINDS = ("aws_cur", "aws_carbon", "gcp_billing", "gcp_focus", "gcp_carbon")  # bills and carbon, as the registry has them
+# bills and carbon, as the registry has them
+JUDGED_KINDS = ("aws_cur", "aws_focus", "aws_carbon", "gcp_billing", "gcp_focus", "gcp_carbon")
 GATES = "select gate, passed, failing_rows, detail from ops.gate_results order by gate"  # gates.json is for people
 # report tables that a publication goes without: those whose gate did not pass, with the reason
 ABSENT = (
