@@ -75,7 +75,9 @@ parts as (
 -- 10:40, the hour from 10:00 is failed. A row without an hour is no evidence of attempts, unless all of them were lost.
 -- Nearly every row is in use by some attempt, and is compared with those alone: a run of a month may have a thousand
 used_parts as (
-    select parts.*, attempts.attempt_id, attempts.state, attempts.is_all_lost, attempts.started_at, attempts.ended_at
+    select
+        {{ place }}, reason, effective_cost, weight,
+        attempts.attempt_id, attempts.state, attempts.is_all_lost, attempts.started_at, attempts.ended_at
     from parts
     inner join attempt_pieces as attempts using (training_run_id)
     where
@@ -94,7 +96,9 @@ compared_parts as (
 
     union all
 
-    select parts.*, attempts.attempt_id, attempts.state, attempts.is_all_lost, attempts.started_at, attempts.ended_at
+    select
+        {{ place }}, reason, effective_cost, weight,
+        attempts.attempt_id, attempts.state, attempts.is_all_lost, attempts.started_at, attempts.ended_at
     from parts
     inner join attempt_pieces as attempts using (training_run_id)
     left join used_places using ({{ place }})
