@@ -34,7 +34,10 @@ with flows as (
         0 as purchased_cost,
         0 as refunded_cost,
         case when lines.is_usage and not lines.is_unused_reservation then shares.effective_cost else 0 end as amortised_used_cost,
-        case when lines.is_usage and not lines.is_unused_reservation then 0 else shares.effective_cost end as amortised_unused_cost,
+        case
+            when lines.is_usage and not lines.is_unused_reservation then 0
+            else shares.effective_cost
+        end as amortised_unused_cost,
         0 as stated_row_count
     from {{ ref('int_aws_block_shares') }} as shares
     inner join {{ ref('int_aws_lines') }} as lines using (usage_month, line_id)
