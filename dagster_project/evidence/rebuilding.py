@@ -125,6 +125,7 @@ def landing_differences(
         with open_folder(pack / "data", ELECTED) as publication:
             named = named_in(publication)
             known = tuple(_restated(publication))
+            read = publication.rows("select distinct connector_version from ops.dim_deliveries where is_elected")
         election = replace(elect(home.sources, home.landing, view_of(issued, named)), restated=known)
         if missing := sorted(named - {name_of(member.generation) for member in election.members}):
             what = "the landing has no delivery"
@@ -134,7 +135,9 @@ def landing_differences(
         seeds = {} if is_same else other_seeds(pack / "data" / "seeds", home.root)
         units, absent = build_tables(home, election, seeds, listener, is_the_last=True)
         differences, left_out, count = _compare(pack, issued, home, absent, Path(scratch))
-        if is_same and units != issued["build"]["units"]:
+        # another version of a connector may sum up the same rows otherwise: then tables alone are compared
+        is_read_alike = {row["connector_version"] for row in read} == {one.contents.connector_version for one in election.members}
+        if is_same and is_read_alike and units != issued["build"]["units"]:
             differences.append(f"{ISSUE}: its deliveries and configuration give other fingerprints of the build than it states")
         others, unknown = recorded_otherwise(pack, issued, cited(named, home.sources), home.landing.store.issued())
         return [*differences, *others], [*left_out, *unknown], count
