@@ -76,7 +76,7 @@ parts as (
 -- Nearly every row is in use by some attempt, and is compared with those alone: a run of a month may have a thousand
 used_parts as (
     select
-        {{ place }}, reason, effective_cost, weight,
+        parts.{{ place | replace(', ', ', parts.') }}, parts.reason, parts.effective_cost, parts.weight,
         attempts.attempt_id, attempts.state, attempts.is_all_lost, attempts.started_at, attempts.ended_at
     from parts
     inner join attempt_pieces as attempts using (training_run_id)
@@ -97,7 +97,7 @@ compared_parts as (
     union all
 
     select
-        {{ place }}, reason, effective_cost, weight,
+        parts.{{ place | replace(', ', ', parts.') }}, parts.reason, parts.effective_cost, parts.weight,
         attempts.attempt_id, attempts.state, attempts.is_all_lost, attempts.started_at, attempts.ended_at
     from parts
     inner join attempt_pieces as attempts using (training_run_id)
