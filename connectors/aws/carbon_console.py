@@ -73,8 +73,7 @@ def _months_in(store: ObjectStore, info: ObjectInfo) -> list[tuple[str, str]]:
             found |= {(pair[_MONTH], pair[_VERSION]) for pair in pairs.to_pylist()}
             rows = rows.after(batch.num_rows)
     if not found:
-        what = f"{csv.uri} has no rows, so it is unknown of which months it is."
-        remedy = "Download the report of a time with use again."
+        what, remedy = f"{csv.uri} has no rows, so it is of no month that is known.", "Download a report that has rows."
         raise ExportContentError(what, place=Place(csv.key), reason="no_rows", remedy=remedy)
     return sorted(found)
 
