@@ -115,7 +115,10 @@ charge_times as (
 lines_of_one as (
     select
         *,
-        case when {{ int_mod('run_parts', million) }} = 0 then {{ int_div('run_parts', million) }} else run_parts end as run_chips,
+        case
+            when {{ int_mod('run_parts', million) }} = 0 then {{ int_div('run_parts', million) }}
+            else run_parts
+        end as run_chips,
         case
             when {{ int_mod('run_parts', million) }} = 0 then {{ int_div('all_parts', million) }}
             else all_parts

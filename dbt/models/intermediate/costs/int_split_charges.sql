@@ -60,7 +60,8 @@ alike as (
     select
         charges.*,
         min(charges.charge_id) over (partition by
-            weights.first_weight, weights.second_weight, further_weights.further_weights, charges.{{ measures | join(', charges.') }}
+            weights.first_weight, weights.second_weight, further_weights.further_weights,
+            charges.{{ measures | join(', charges.') }}
         ) as first_id
     from charges
     inner join weights using (charge_id)
