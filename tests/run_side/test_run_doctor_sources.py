@@ -35,7 +35,10 @@ def test_a_focus_file_in_the_folders_of_a_bill_is_recognised(tmp_path: Path) -> 
     code, found = doctor(exports.config())
     refused = answer(found, "refusal")
     assert code == 3 and "this looks like a FOCUS file" in refused["message"]
-    assert refused["remedy"].startswith("FOCUS is read as AWS Data Exports delivers it (aws_focus)") and "Add " not in refused["remedy"]
+    assert (
+        refused["remedy"].startswith("FOCUS is read as AWS Data Exports delivers it (aws_focus)")
+        and "Add " not in refused["remedy"]
+    )
 
 
 def test_a_carbon_export_in_the_place_of_a_google_bill_is_recognised(tmp_path: Path) -> None:

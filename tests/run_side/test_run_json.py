@@ -51,7 +51,8 @@ def test_digest_lists_file_tables_rows_and_digests_as_the_text_does(tmp_path: Pa
 def test_a_refresh_shows_what_was_new_and_what_is_published(refreshed: Path, config: Path) -> None:
     first = json.loads((refreshed.parent / "refresh.json").read_text())
     publication = json.loads((refreshed.parent / "home" / "published" / "PUBLICATION.json").read_text())
-    keys = ["exit_code", "is_published", "build_id", "new_deliveries", "rows", "problems", "expected_missing", "not_published"]
+    keys = ["exit_code", "is_published", "build_id", "new_deliveries", "rows", "problems", "expected_missing"]
+    keys += ["not_published", "publish_to"]
     assert list(first) == keys
     assert first["exit_code"] == 0 and first["is_published"] and first["problems"] == []
     assert first["new_deliveries"] == {"runs": 1}

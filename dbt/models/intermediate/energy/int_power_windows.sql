@@ -203,9 +203,9 @@ single_samples as (
 
     select
         usage_month, host, device_index, is_measured,
-        one_sample.sample_from_us,
-        one_sample.sample_to_us,
-        one_sample.utilisation_ppm
+        cast(one_sample.sample_from_us as bigint) as sample_from_us,
+        cast(one_sample.sample_to_us as bigint) as sample_to_us,
+        cast(one_sample.utilisation_ppm as bigint) as utilisation_ppm
     from minutes_opened
 ),
 

@@ -11,7 +11,7 @@
     'stg_xprof__samples', 'stg_neuron_power__samples', 'stg_gpu_monitoring__samples', 'stg_power_meters__readings',
     'stg_prometheus__samples', 'stg_wandb__samples',
 ] %}
-{%- set other_models = ['stg_neuron_monitor__samples', 'stg_tpu_monitoring__samples'] %}
+{%- set other_models = ['int_device_minutes', 'stg_tpu_monitoring__samples'] %}
 {{ config(materialized='by_month', meta={'empty_without': power_models + other_models}) }}
 
 -- a name counts as a run's in the months in which that run was there
@@ -172,11 +172,15 @@ minute_times as (
 cut_times as (
     select distinct {{ interval }}, true as is_cut
     from (
-        select minute_times.*, holdings.held_from_us, holdings.held_to_us
+        select
+            minute_times.usage_month, minute_times.host, minute_times.run_key, minute_times.sample_from_us,
+            minute_times.sample_to_us, holdings.held_from_us, holdings.held_to_us
         from minute_times
         inner join holdings using (usage_month, machine_name)
         union all
-        select minute_times.*, holdings.held_from_us, holdings.held_to_us
+        select
+            minute_times.usage_month, minute_times.host, minute_times.run_key, minute_times.sample_from_us,
+            minute_times.sample_to_us, holdings.held_from_us, holdings.held_to_us
         from minute_times
         inner join holdings
             on minute_times.usage_month = holdings.usage_month and minute_times.keyed_run_id = holdings.training_run_id
