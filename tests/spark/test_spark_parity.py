@@ -24,8 +24,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.proved_by("spark")]
 # A hundred rows: compiling plans to Java, planning again while they run and optimising the JVM's code cost more than they save.
 FOR_FEW_ROWS = {
     "spark.master": "local[2]",
-    # the plans of all unit tests stay in one session: 3 GB did not hold them
-    "spark.driver.memory": "6g" if "UNIT_TESTS_ON_SPARK" in os.environ else "3g",
+    # the plans of all statements stay in one session, those of unit tests too: with 3 GB it did little but collect garbage
+    "spark.driver.memory": "8g" if "UNIT_TESTS_ON_SPARK" in os.environ else "5g",
+    "spark.sql.ui.retainedExecutions": "1",
     "spark.driver.host": "localhost",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.enabled": "false",
