@@ -8,6 +8,7 @@ every SQL text come with the options (`TableReading`).
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -272,6 +273,8 @@ class TableStore(Remote):
         file = self._cut.pop(info.key)
         if file.rows:
             file.path.rename(path)
+        if not self._cut:
+            shutil.rmtree(file.path.parent)
         return file
 
     def _read_span(self, key: str, span: Read, description: Mapping[str, Any], folder: Path) -> dict[str, _File]:

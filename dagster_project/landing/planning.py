@@ -114,7 +114,7 @@ def make_plan(
         if is_table(source) and is_whole:
             plan.whole.append(source)
         if is_table(source) and not month:
-            plan.asked[source.name] = span, cast(PricedStore, store).is_complete
+            plan.asked[source.name] = span, is_whole or cast(PricedStore, store).is_complete
         _add(plan, landing, source, [item for item in found if is_wanted(source, item)], span, month)
     _keep_within_budget(plan, landing)
     return plan

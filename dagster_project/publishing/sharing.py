@@ -91,13 +91,16 @@ def _files(folder: Path, record: dict[str, Any]) -> Iterable[_File]:
 
 
 def _manifest(bucket: Bucket) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(bucket.get(MANIFEST))
-    if found.get("form") != FORM or "files" not in found:
-        raise SourceError(
-            f"{bucket.uri_of(MANIFEST)} is not a manifest that this version writes",
-            remedy="Give `publish_to` a prefix of its own, which nothing else writes to.",
-        )
-    return found
+    try:
+        found: dict[str, Any] = json.loads(bucket.get(MANIFEST))
+        if found["form"] == FORM and all(isinstance(file["path"], str) for file in found["files"]):
+            return found
+    except (ValueError, TypeError, LookupError):
+        pass  # something else has that name
+    raise SourceError(
+        f"{bucket.uri_of(MANIFEST)} is not a manifest that this version writes",
+        remedy="Give `publish_to` a prefix of its own, which nothing else writes to.",
+    )
 
 
 def _lists(bucket: Bucket, files: Iterable[_File]) -> dict[str, str]:

@@ -12,7 +12,7 @@ import shutil
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from connectors.errors import ConnectorError
 from dagster_project.base import clock, durable
@@ -64,11 +64,11 @@ def refresh_steps(home: Home, *, full: bool = False, months: Collection[str] = (
 
 def is_shared(home: Home) -> bool:
     """Whether the publication is where `publish_to` wants it, as far as this home knows; the bucket is not asked."""
-    settings, record = home.settings, home.site.publication()
-    if settings.publish_to is None or record is None:
+    location = home.settings.publish_to
+    if location is None or (record := home.site.publication()) is None:
         return True
-    marker = settings.cache / SHARED
-    return marker.exists() and json.loads(marker.read_bytes()) == [settings.publish_to, record["build_id"]]
+    marker = home.settings.cache / SHARED
+    return marker.exists() and marker.read_bytes() == _mark_of(location, record)
 
 
 def share_steps(home: Home) -> Iterator[steps.Step]:
@@ -84,7 +84,7 @@ def share_steps(home: Home) -> Iterator[steps.Step]:
     except (ConnectorError, SourceError) as error:
         yield steps.BroughtToBucket(location, 0, str(error))
         return
-    durable.put(home.settings.cache / SHARED, json.dumps([location, record["build_id"]]).encode())
+    durable.put(home.settings.cache / SHARED, _mark_of(location, record))
     yield steps.BroughtToBucket(location, shared.files, None)
 
 
@@ -122,6 +122,10 @@ def publish_steps(site: Site, build: Build) -> Iterator[steps.Step]:
         site.marker.unlink(missing_ok=True)
         durable.sync(site.root)
         yield steps.Published(build, record, time.monotonic() - started)
+
+
+def _mark_of(location: str, record: dict[str, Any]) -> bytes:
+    return json.dumps([location, record["build_id"]]).encode()
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 pytest.importorskip("google.cloud.bigquery", reason="google-cloud-bigquery is not installed")
@@ -62,6 +63,23 @@ def test_where_the_table_is_divided_otherwise_a_month_is_dated_by_the_whole_tabl
     carbon.__post_init__()
     assert {info.last_modified for info in store_of(url, "gcp_carbon").list_objects()} == {instant("2026-06-15T12:00")}
     assert len(carbon.rest.asked) == 1
+
+
+def test_months_of_a_table_that_nothing_divides_are_read_by_one_query_and_cut_here(
+    carbon: Exported, url: str, tmp_path: Path
+) -> None:
+    carbon.more = {"lastModifiedTime": BY_MONTH["lastModifiedTime"]}
+    carbon.__post_init__()
+    carbon.rest.bytes = lambda _: 1
+    store = store_of(url, "gcp_carbon")
+    infos = list(store.list_objects())
+    assert [len(read.infos) for read in store.price(infos)] == [2]
+    for number, info in enumerate(infos):
+        (tmp_path / str(number)).mkdir()
+        store.fetch(info, tmp_path / str(number) / "rows.parquet")
+    found = [pq.read_table(tmp_path / str(number) / "rows.parquet").column("usage_month").to_pylist() for number in (0, 1)]
+    assert found == [[dt.date(2022, 3, 1)], [dt.date(2026, 4, 1)] * 3]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["0", "1"], "nothing is left behind"
 
 
 def test_a_month_that_a_backfill_rewrote_is_read_again_and_no_other(organisation: Organisation, carbon: Exported) -> None:

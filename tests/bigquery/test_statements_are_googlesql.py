@@ -31,6 +31,7 @@ TABLES = {
     ],
 }
 DAY = date(2026, 4, 1)
+EARLIER = (date(2025, 1, 1), date(2025, 1, 2), date(2025, 11, 1))  # two that follow each other, and one
 
 
 def statements() -> list[str]:
@@ -40,6 +41,8 @@ def statements() -> list[str]:
         columns, _ = BILL.columns_of(description, name)
         for axis in (INGESTION, BILL.own_axis, Axis("export_time", unit="MONTH")):
             found += [partitions_sql(name, axis, BILL.changes_by(description), DAY), partition_sql(name, columns, axis, DAY)]
+            found.append(partitions_sql(name, axis, BILL.changes_by(description), DAY, earlier=EARLIER))
+            found.append(partition_sql(name, columns, axis, *EARLIER, DAY))
         found.append(partitions_sql(name, BILL.own_axis, None))
     found.append(modified_sql("acme-billing.exports", "carbon"))
     name, description = "acme-billing.exports.focus", described(FOCUS_EXPORT)

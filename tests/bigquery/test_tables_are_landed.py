@@ -191,17 +191,33 @@ def test_a_correction_to_a_day_before_the_look_back_comes_in_with_the_next_look(
     assert "OR `_PARTITIONTIME` >= TIMESTAMP '2025-11-03 00:00:00+00'" in bill.looks[0]
 
 
-@pytest.mark.parametrize("divided", [{"timePartitioning": {"type": "DAY"}}, {}], ids=["denied", "undivided"])
+@pytest.mark.parametrize(
+    ("divided", "of_months", "first"),
+    [
+        ({"timePartitioning": {"type": "DAY"}}, {}, "2006-01-01"),
+        ({}, {}, "2006-01-01"),
+        ({}, {"months": "2025-01.."}, "2024-12-31"),
+    ],
+    ids=["denied", "undivided", "undivided and of some months"],
+)
 def test_where_nothing_shows_which_day_was_written_all_are_asked_for_each_week(
-    organisation: Organisation, bill: Exported, monkeypatch: pytest.MonkeyPatch, divided: dict[str, Any]
+    organisation: Organisation,
+    bill: Exported,
+    monkeypatch: pytest.MonkeyPatch,
+    divided: dict[str, Any],
+    of_months: dict[str, str],
+    first: str,
 ) -> None:
     bill.denied = Failure(403, "accessDenied")
     bill.rest.tables = {TABLE: described(bill.schema, location="EU", **divided)}
+    [source] = organisation.settings.sources
+    sources = [source.model_copy(update=of_months)]
+    organisation.settings = organisation.settings.model_copy(update={"sources": sources})
     organisation.refresh()
     for day in ("02", "07", "08", "09"):
         monkeypatch.setenv("TRAINLEDGER_NOW", f"2026-05-{day}T00:00:00Z")
         organisation.refresh()
-    assert ["'2006-01-01" in look for look in bill.looks] == [True, False, False, True, False]
+    assert [f"'{first}" in look for look in bill.looks] == [True, False, False, True, False]
     asked = organisation.line.landing.listed.asked("google")
     assert asked and (asked.at, asked.complete_at) == (instant("2026-05-09"), instant("2026-05-08"))
 

@@ -16,6 +16,7 @@ from pyarrow.fs import S3FileSystem
 from connectors.errors import SourceUnreadableError
 from connectors.stores.s3 import S3Bucket
 from dagster_project.assets.graph import build_definitions
+from dagster_project.base.failures import SourceError
 from dagster_project.publishing.sharing import MANIFEST, share
 from dagster_project.settings import load_settings
 from dagster_project.warehouse.site import Site
@@ -156,6 +157,14 @@ def test_in_dagster_a_run_fails_whose_publication_did_not_come_to_the_bucket(
         done = build_definitions(settings, wait=0).resolve_job_def("refresh").execute_in_process(instance=instance)
     assert done.success
     assert Reader(endpoint).manifest["build_id"] == (Site.of_home(settings.home).publication() or {})["build_id"]
+
+
+@pytest.mark.parametrize("other", [b'{"entries": []}', b"[1]", b"not JSON", b'{"form": 1, "files": [{}]}'])
+def test_what_is_no_manifest_of_ours_is_named(bucket: Any, other: bytes) -> None:
+    bucket.put_object(Bucket=BUCKET, Key=f"odd/{MANIFEST}", Body=other)
+    nothing = {"parquet": {}, "files": {}, "parts": {}}
+    with pytest.raises(SourceError, match="is not a manifest that this version writes"):
+        share(Path(), nothing, S3Bucket(f"s3://{BUCKET}/odd"))
 
 
 def test_a_prefix_that_holds_another_manifest_is_left_alone(bucket: Any, tmp_path: Path, trainledger: Command) -> None:
