@@ -15,6 +15,7 @@ LONG = tuple(
     Run(f"long-{n}", f"team {n} {'x' * 400}", f"model {n} {'y' * 400}", dollars=900 + n, months=MONTHS[:3]) for n in range(30)
 )
 ORGANISATIONS: dict[str, tuple[Run, ...]] = {"small": TWO_RUNS, "nothing": (), "pairs": PAIRED, "hostile": (*HOSTILE, *LONG)}
+IN_TURN = ("nothing", "pairs")  # a report of one circumstance each
 TABLES = ("board_figures", "board_waste", "board_changes", "board_sureness")
 
 
@@ -24,7 +25,9 @@ def _paper() -> Iterator[None]:
     yield
 
 
-@pytest.fixture(scope="module", params=ORGANISATIONS)
+@pytest.fixture(
+    scope="module", params=[pytest.param(name, marks=[pytest.mark.in_turn] * (name in IN_TURN)) for name in ORGANISATIONS]
+)
 def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> QuarterlyReport:
     folder = tmp_path_factory.mktemp(request.param)
     path = write_published(folder / "p.duckdb", ORGANISATIONS[request.param], payers=PAYERS[:2])

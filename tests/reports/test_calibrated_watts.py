@@ -46,6 +46,7 @@ def test_the_page_states_from_which_windows_watts_were_calibrated(published: Pat
         assert shown in page
 
 
+@pytest.mark.in_turn
 @pytest.mark.slow
 def test_what_the_energy_rests_on_is_no_wider_than_a_page(published: Path, tmp_path: Path) -> None:
     report = rendered(changed(published, WINDOWS, CALIBRATED), "2026Q2", tmp_path)
@@ -55,6 +56,7 @@ def test_what_the_energy_rests_on_is_no_wider_than_a_page(published: Path, tmp_p
         assert shown.evaluate("shown => shown.scrollWidth - shown.clientWidth") <= 0
 
 
+@pytest.mark.in_turn
 def test_a_report_without_calibrated_watts_does_not_mention_them(published: Path, tmp_path: Path) -> None:
     report = rendered(published, "2026Q2", tmp_path)
     assert "calibrated_watts" not in report.json.read_text() and "Calibrated from" not in report.html.read_text()

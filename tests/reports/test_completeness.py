@@ -21,6 +21,7 @@ def usual(tmp_path: Path) -> Path:
     return write_published(tmp_path / "p.duckdb", TWO_RUNS, payers=PAYERS[:1])
 
 
+@pytest.mark.in_turn
 def test_a_configured_source_that_has_delivered_nothing_keeps_the_quarter_a_draft(usual: Path, tmp_path: Path) -> None:
     assert rendered(usual, "2026Q2", tmp_path).status == "preliminary"
     report = rendered(changed(usual, "insert into ops.listed_objects values ('new-payer', 'aws_cur')"), "2026Q2", tmp_path)
@@ -29,6 +30,7 @@ def test_a_configured_source_that_has_delivered_nothing_keeps_the_quarter_a_draf
     assert report.reasons[0] == f"No bill of source new-payer, which has delivered nothing so far, for {months}."
 
 
+@pytest.mark.in_turn
 def test_a_payer_that_fell_silent_long_ago_is_missed_while_its_source_is_configured(tmp_path: Path) -> None:
     path = write_published(tmp_path / "p.duckdb", TWO_RUNS, payers=(PAYERS[0], BILLING_ACCOUNT))
     older = (
@@ -42,6 +44,7 @@ def test_a_payer_that_fell_silent_long_ago_is_missed_while_its_source_is_configu
     assert not any(BILLING_ACCOUNT in reason for reason in rendered(path, "2026Q3", tmp_path).reasons), "no longer configured"
 
 
+@pytest.mark.in_turn
 def test_telemetry_and_records_are_distinguished_from_what_is_missing(usual: Path, tmp_path: Path) -> None:
     days = ("2026-04-03T05-00-00Z", "2026-04-03T06-00-00Z", "2026-04-09T05-00-00Z")
     changed(
@@ -64,6 +67,7 @@ def test_telemetry_and_records_are_distinguished_from_what_is_missing(usual: Pat
     assert "telemetry until 2026-06-01 and run records until" in record["vintage_sentence"]
 
 
+@pytest.mark.in_turn
 def test_a_file_of_every_kind_of_telemetry_counts_for_the_day_in_its_name(usual: Path, tmp_path: Path) -> None:
     partitions = {
         "xprof": "vm-1~plugins~profile~2026_04_03_09_05_20~vm-1.xplane.pb",
@@ -86,6 +90,7 @@ def test_a_quarter_without_data_ends_the_command_with_2_and_names_those_with_dat
     assert not (tmp_path / "reports" / "2031Q1").exists()
 
 
+@pytest.mark.in_turn
 def test_checks_are_one_line_and_what_failed_is_named_in_words(usual: Path, tmp_path: Path) -> None:
     def lead() -> str:
         record = record_of(rendered(usual, "2026Q2", tmp_path))
@@ -96,6 +101,7 @@ def test_checks_are_one_line_and_what_failed_is_named_in_words(usual: Path, tmp_
     assert lead() == "3 of 4 checks before publication passed. Not passed, as a warning: every tpu sku is known."
 
 
+@pytest.mark.in_turn
 def test_long_tables_are_appendices_with_a_line_where_they_were(tmp_path: Path, published: Path) -> None:
     report = rendered(published, "2026Q2", tmp_path)
     tables = [table for section in record_of(report)["sections"] for table in section["tables"]]

@@ -34,6 +34,7 @@ def expires(path: Path, day: str) -> Path:
     return changed(path, f"update marts.dim_emission_factors set valid_to = date '{day}'")
 
 
+@pytest.mark.in_turn
 def test_own_factors_stand_beside_the_default_with_source_and_date(published: Path, tmp_path: Path) -> None:
     record = record_of(rendered(changed(published, OWN_FACTOR, OWN_ROWS), "2026Q2", tmp_path))
     default, own = values_of(record, "modelled_by_region")
@@ -45,6 +46,7 @@ def test_own_factors_stand_beside_the_default_with_source_and_date(published: Pa
     assert (stated["source"], stated["source_date"], stated["regions"]) == ("meter 7", "2026-08-02", "us-east-2")
 
 
+@pytest.mark.in_turn
 def test_what_the_organisation_measured_is_visible_as_such(published: Path, tmp_path: Path) -> None:
     path = changed(
         published,
@@ -58,6 +60,7 @@ def test_what_the_organisation_measured_is_visible_as_such(published: Path, tmp_
     assert {row["pue_source"] for row in values_of(record, "pue")} == {"user: measured at the facility, meter 7, 2026-08-02"}
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize(("day", "is_told"), [("2026-10-01", True), ("2026-10-02", False)])
 def test_the_report_shows_a_quarter_before_a_factor_is_too_old(published: Path, tmp_path: Path, day: str, is_told: bool) -> None:
     reasons = " ".join(rendered(expires(published, day), "2026Q2", tmp_path).reasons)
@@ -81,6 +84,7 @@ def test_status_shows_a_quarter_before_a_factor_is_too_old(published: Path, now:
     assert all(f"warning {one}" in text for one in told)
 
 
+@pytest.mark.in_turn
 def test_an_own_factor_ends_and_does_not_count_on(published: Path, tmp_path: Path) -> None:
     path = changed(published, OWN_FACTOR, OWN_ROWS, "update marts.dim_emission_factors set valid_to = date '2026-09-01'")
     (own,) = [one for one in rendered(path, "2026Q2", tmp_path).reasons if one.startswith("The own emission factor")]

@@ -79,6 +79,7 @@ def test_a_share_has_one_decimal_in_its_tile(records: dict[str, dict], published
     assert tiles and tiles == {name: f"{Decimal(value) * 100:.1f}" for name, value in shares.items()}
 
 
+@pytest.mark.in_turn
 def test_two_runs_of_the_first_quarter_are_reported_in_words(tmp_path: Path) -> None:
     page = page_of(write_published(tmp_path / "p.duckdb", TWO_RUNS, payers=PAYERS[:1]), "2026Q2", tmp_path)
     assert page["cost"] == "2 training runs cost 3 500 USD of 30 400 USD for all that was billed (effective cost)."
@@ -119,6 +120,7 @@ def test_what_is_decided_comes_first_on_the_page_then_what_is_not() -> None:
     assert [sentence.id for sentence in sentences] == [f"verdict,{name}" for name in ("c", "e", "b", "f", "a", "d")]
 
 
+@pytest.mark.in_turn
 def test_a_change_of_method_is_named_with_the_bounds_of_both_quarters(tmp_path: Path) -> None:
     """The same run in both quarters; in the second its watts are calibrated, and half of what they were."""
     runs = (replace(TWO_RUNS[0], months=MONTHS),)
@@ -173,6 +175,7 @@ def test_the_tile_of_what_is_filed_has_all_use_in_front_and_runs_as_a_part_of_it
     assert (absent.label, absent.id, absent.lines[0].partition(":")[0]) == (filed.all_label, filed.id, "Not shown")
 
 
+@pytest.mark.in_turn
 def test_a_break_in_the_providers_model_is_the_reason_why_no_change_is_reported(tmp_path: Path) -> None:
     runs = (replace(TWO_RUNS[0], months=MONTHS),)
     path = write_published(tmp_path / "p.duckdb", runs, payers=PAYERS[:1], carbon_until=date(2026, 9, 1))
@@ -183,6 +186,7 @@ def test_a_break_in_the_providers_model_is_the_reason_why_no_change_is_reported(
     assert page["changes"].endswith("market-based emissions: the provider changed its model: AWS v2, then v3.0.1.")
 
 
+@pytest.mark.in_turn
 def test_costs_of_two_currencies_are_reported_one_after_the_other(tmp_path: Path) -> None:
     euro = replace(TWO_RUNS[1], payer=PAYERS[1], currency="EUR")
     page = page_of(write_published(tmp_path / "p.duckdb", (TWO_RUNS[0], euro)), "2026Q2", tmp_path)
@@ -190,6 +194,7 @@ def test_costs_of_two_currencies_are_reported_one_after_the_other(tmp_path: Path
     assert "% (EUR) and " in page["sureness"]
 
 
+@pytest.mark.in_turn
 def test_what_is_unknown_is_reported_with_its_reason_and_what_is_known_of_it(tmp_path: Path) -> None:
     runs = (*TWO_RUNS, Run("dark", "vision", "m", months=MONTHS[:1], has_power=False))
     page = page_of(write_published(tmp_path / "p.duckdb", runs, payers=PAYERS[:1]), "2026Q2", tmp_path)
@@ -205,12 +210,14 @@ def test_what_is_unknown_is_reported_with_its_reason_and_what_is_known_of_it(tmp
     )
 
 
+@pytest.mark.in_turn
 def test_a_bill_without_runs_is_reported_and_nothing_else_is_made_up(tmp_path: Path) -> None:
     page = page_of(write_published(tmp_path / "p.duckdb", (), payers=PAYERS[:1]), "2026Q2", tmp_path)
     assert page["cost"] == "No training run cost anything in 2026Q2; all that was billed is 26 900 USD."
     assert page.keys() == {"cost", "waste", "accelerators", "sureness", "changes", "emissions"}
 
 
+@pytest.mark.in_turn
 def test_coverage_of_the_bill_and_lost_work_are_reported_where_they_are_published(tmp_path: Path) -> None:
     path = changed(
         write_published(tmp_path / "p.duckdb", PAIRED),

@@ -22,6 +22,7 @@ def test_no_path_and_no_clock_value_reaches_the_report(published: Path, tmp_path
         assert not [time for (time,) in landed if time in text]
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize("runs", [(), TWO_RUNS[:1]])
 def test_a_quarter_of_no_run_or_one_run_renders(runs: tuple[Run, ...], tmp_path: Path) -> None:
     report = rendered(write_published(tmp_path / "p.duckdb", runs, payers=PAYERS[:1]), "2026Q2", tmp_path)
@@ -34,6 +35,7 @@ def test_a_quarter_of_no_run_or_one_run_renders(runs: tuple[Run, ...], tmp_path:
     assert ("energy" in stated) == bool(runs) and "emissions" in stated  # a bill without runs has emissions to file
 
 
+@pytest.mark.in_turn
 def test_a_quarter_without_data_is_refused_and_the_quarters_with_data_are_named(published: Path, tmp_path: Path) -> None:
     with pytest.raises(QuarterError, match=r"^Nothing is published of 2031Q1: there are data of 2026Q2 and 2026Q3\.$"):
         rendered(published, "2031Q1", tmp_path / "out")
@@ -46,6 +48,7 @@ def test_a_quarter_without_data_is_refused_and_the_quarters_with_data_are_named(
 INTERNAL = r"\b(marts|ops|dbt|gx|assert|fct|dim|rpt|stg|int)[._]\w|published file has no|Nothing is shown"
 
 
+@pytest.mark.in_turn
 def test_what_the_publication_does_not_have_is_left_out_and_nothing_internal_is_printed(published: Path, tmp_path: Path) -> None:
     path = write_published(tmp_path / "p.duckdb", TWO_RUNS, payers=PAYERS[:1])
     with duckdb.connect(str(path)) as connection:
@@ -60,12 +63,14 @@ def test_what_the_publication_does_not_have_is_left_out_and_nothing_internal_is_
     assert "cost_by_team" in tables and not {"prepaid", "energy_by_team", "energy_by_month"} & tables.keys()
 
 
+@pytest.mark.in_turn
 def test_a_file_of_an_older_version_still_renders_as_a_draft(tmp_path: Path) -> None:
     path = changed(write_published(tmp_path / "p.duckdb", TWO_RUNS), "drop table ops.dim_deliveries")
     report = rendered(path, "2026Q2", tmp_path)
     assert report.status == "draft" and "an older version published these data" in report.reasons[0]
 
 
+@pytest.mark.in_turn
 def test_rendering_again_removes_the_tables_that_are_gone_and_nothing_else(published: Path, tmp_path: Path) -> None:
     folder = rendered(published, "2026Q2", tmp_path).html.parent
     (folder / "tables" / "of_an_older_version.csv").write_text("x\n")
