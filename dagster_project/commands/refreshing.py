@@ -18,9 +18,10 @@ from dagster_project.base.failures import LockHeldError
 from dagster_project.base.later import keep_pandas_for_later
 from dagster_project.base.locking import forget_dead_writer, writer_lock
 from dagster_project.commands.progress import draw
+from dagster_project.election.election import Election
 from dagster_project.landing.land import Landed, Landing
 from dagster_project.landing.planning import Plan, Problem, keep_looks, land_all, make_plan, unreadable_problems
-from dagster_project.settings import Settings
+from dagster_project.settings import Settings, SourceSettings
 from dagster_project.warehouse import builds, gates, on_spark, steps
 from dagster_project.warehouse.building import UP_TO_DATE, Listener, is_shared, no_listener, refresh_steps
 from dagster_project.warehouse.home import Home
@@ -85,87 +86,104 @@ def refresh(
     """
     home = Home.of(settings)
     with watched(home, "refresh", say) as watch:
-        return _refresh(home, watch, only, full, months, wait, say, listener)
+        sources = [settings.source(only)] if only else settings.sources
+        return _Refresh(home, watch, sources, wait, say, listener, looks_at_all=not only).run(full, months)
 
 
-def _refresh(
-    home: Home,
-    watch: Watched,
-    only: str | None,
-    full: bool,
-    months: Collection[str],
-    wait: float,
-    say: Say,
-    listener: Listener,
-) -> Refreshed:
-    started, settings = time.time(), home.settings
-    on_spark.require(settings.engine)  # before anything is landed for a build that cannot be
-    sources = [settings.source(only)] if only else settings.sources
-    # without the lock: a look changes nothing, not even a lock file
-    plan = make_plan(sources, settings.base, home.landing, full=full)
-    done = Refreshed()
-    election = None if full or months or not plan.is_empty or not is_shared(home) else current_election(home, plan)
-    if election is not None:
+@dataclass(slots=True)
+class _Refresh:
+    """One refresh. It ends in one of two ways: nothing is new, or a build under the writer's lock."""
+
+    home: Home
+    watch: Watched
+    sources: list[SourceSettings]
+    wait: float
+    say: Say
+    listener: Listener
+    looks_at_all: bool
+    started: float = field(default_factory=time.time)
+    done: Refreshed = field(default_factory=Refreshed)
+
+    def run(self, full: bool, months: Collection[str]) -> Refreshed:
+        home, done, say = self.home, self.done, self.say
+        on_spark.require(home.settings.engine)  # before anything is landed for a build that cannot be
+        # without the lock: a look changes nothing, not even a lock file
+        plan = make_plan(self.sources, home.settings.base, home.landing, full=full)
+        is_asked = full or bool(months) or not plan.is_empty or not is_shared(home)
+        election = None if is_asked else current_election(home, plan)
+        looked = self._build(plan, full, months) if election is None else self._keep(plan, election)
+        done.absent = dict((home.site.publication() or {}).get("absent", {}))
+        done.problems, done.expected = looked.missing
+        if done.shared:
+            say(str(done.shared))
+        for line in gates.absent_lines(done.absent):
+            say(line)
+        for problem in done.problems:
+            say(f"Unreadable or quarantined: {problem}")
+        for line in done.expected:
+            say(line)
+        return done
+
+    def _keep(self, plan: Plan, election: Election) -> steps.Looked:
+        """Nothing is new: what a dead writer left is mended, and Dagster shows a source that is missing, or in again."""
+        home = self.home
         forget_dead_writer(home.root)
         keep_looks(home.landing, plan)
         home.keep_modes()
         home.mend_publication()
-        say(UP_TO_DATE)
-        looked = steps.look_of(settings, sources, [], plan.unreadable, election)
-        watch.look((source.name for source in sources), looked.missing.problems)
-        if not only and not looked.missing.is_noted(settings.cache):
-            _show_look(home, looked, started, wait, say)
-    else:
+        self.say(UP_TO_DATE)
+        looked = self._look(plan.unreadable, election)
+        if self.looks_at_all and not looked.missing.is_noted(home.settings.cache):
+            self._show(looked)
+        return looked
+
+    def _show(self, looked: steps.Looked) -> None:
+        """A run in Dagster's list though nothing is new, as its last run shows otherwise."""
+        from dagster_project.assets.command_line import refresh_run
+
+        home, say = self.home, self.say
+        try:
+            with writer_lock(home.root, "trainledger refresh", self.wait, say), refresh_run(home, self.started, say) as run:
+                run.show(looked)
+                looked.missing.note(home.settings.cache)
+        except LockHeldError as held:
+            say(f"The Dagster UI does not show this look. {held}")
+
+    def _build(self, plan: Plan, full: bool, months: Collection[str]) -> steps.Looked:
+        """Land what is new, then each step of the line, told to Dagster as it ends."""
+        home, done, say = self.home, self.done, self.say
         gc.disable()  # until Dagster is there: some hundred thousand objects that stay would be looked through again and again
         from dagster_project.assets.command_line import refresh_run  # here: a refresh without news imports no Dagster
 
-        with writer_lock(home.root, "trainledger refresh", wait, say):
+        with writer_lock(home.root, "trainledger refresh", self.wait, say):
             home.mend_publication()
             keep_pandas_for_later()
             counts = Counter(source.name for source, _ in plan.new)
             news = ", ".join(f"{name} {count}" for name, count in counts.items())
             say(f"New deliveries: {news or 'none'}. Landing and building ...")
-            with refresh_run(home, started, say) as run:
+            with refresh_run(home, self.started, say) as run:
                 gc.freeze()
                 gc.enable()
-                unread = _land(home.landing, plan, done, listener)
+                unread = _land(home.landing, plan, done, self.listener)
                 for step in refresh_steps(home, full=full, months=months):
                     if isinstance(step, steps.Elected):
-                        looked = steps.look_of(settings, sources, done.landed, unread, step.election)
-                        watch.look((source.name for source in sources), looked.missing.problems)
+                        looked = self._look(unread, step.election)
                         run.show(looked)
                     elif isinstance(step, steps.Started):
                         done.build = step.build
                     elif isinstance(step, steps.BroughtToBucket):
                         done.shared = step
                     run.show(step)
-                    draw(listener, step)
-            if not only:
-                looked.missing.note(settings.cache)
+                    draw(self.listener, step)
+            if self.looks_at_all:
+                looked.missing.note(home.settings.cache)
         _say_publication(done, home.site, say)
-    done.absent = dict((home.site.publication() or {}).get("absent", {}))
-    done.problems, done.expected = looked.missing
-    if done.shared:
-        say(str(done.shared))
-    for line in gates.absent_lines(done.absent):
-        say(line)
-    for problem in done.problems:
-        say(f"Unreadable or quarantined: {problem}")
-    for line in done.expected:
-        say(line)
-    return done
+        return looked
 
-
-def _show_look(home: Home, looked: steps.Looked, started: float, wait: float, say: Say) -> None:
-    """A run in Dagster's list though nothing is new: a source is missing, or in again, and its last run shows otherwise."""
-    from dagster_project.assets.command_line import refresh_run
-
-    try:
-        with writer_lock(home.root, "trainledger refresh", wait, say), refresh_run(home, started, say) as run:
-            run.show(looked)
-            looked.missing.note(home.settings.cache)
-    except LockHeldError as held:
-        say(f"The Dagster UI does not show this look. {held}")
+    def _look(self, unread: list[Problem], election: Election) -> steps.Looked:
+        looked = steps.look_of(self.home.settings, self.sources, self.done.landed, unread, election)
+        self.watch.look((source.name for source in self.sources), looked.missing.problems)
+        return looked
 
 
 def _land(landing: Landing, plan: Plan, done: Refreshed, listener: Listener) -> list[Problem]:

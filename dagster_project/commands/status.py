@@ -42,6 +42,7 @@ from dagster_project.landing.partial_months import REASON, REMEDY, in_words, par
 from dagster_project.landing.records import Generation, RefusalRecord, calendar_month
 from dagster_project.landing.sources import is_table
 from dagster_project.settings import Settings, SourceSettings
+from dagster_project.warehouse.building import is_shared
 from dagster_project.warehouse.home import Home
 from dagster_project.warehouse.upkeep import Holdings, holdings_of
 
@@ -110,7 +111,7 @@ def read_status(settings: Settings) -> Status:
         *doubted_power(published),
         *expiring_factors(published, election.at),
     ]
-    warnings = [*expected, *doubts, *unsent(home.root)]
+    warnings = [*expected, *doubts, *_not_shared(home), *unsent(home.root)]
     history = bytes_of_history(home, warnings.append)
     awaited = [source for source in home.sources if source.name not in settings.expected_missing]
     late = late_sources(awaited, home.landing, election.at)
@@ -142,6 +143,15 @@ def _pro_forma(sources: list[SourceSettings], election: Election) -> Iterator[st
                 f"{source.name} is probably pro forma: no row of a payer has an invoice number in {', '.join(months)}. Set "
                 "`is_pro_forma: true` where this bill is never paid, `book: true` where it is the one that is paid"
             )
+
+
+def _not_shared(home: Home) -> Iterator[str]:
+    """Where `publish_to` has an older publication than this home, or none."""
+    if not is_shared(home):
+        yield (
+            f"publish_to: {home.settings.publish_to} does not have the last publication. `trainledger refresh` brings it there, "
+            "or names what the bucket refuses."
+        )
 
 
 def _source_status(source: SourceSettings, landing: Landing, election: Election) -> SourceStatus:

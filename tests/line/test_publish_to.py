@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import dagster as dg
@@ -62,6 +63,12 @@ def bucket(endpoint: str, made_up_credentials: None, monkeypatch: pytest.MonkeyP
     return client
 
 
+def one_line(done: CompletedProcess[str]) -> str:
+    """What a command printed, however its lines are broken."""
+    assert done.returncode == 0, done.stderr
+    return " ".join(done.stdout.split())
+
+
 def keys(client: Any) -> set[str]:
     pages = client.get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=f"{PREFIX}/")
     return {entry["Key"].removeprefix(f"{PREFIX}/") for page in pages for entry in page.get("Contents", [])}
@@ -95,6 +102,9 @@ def test_each_publication_is_in_the_bucket_whole_and_a_dead_one_leaves_the_one_b
     refused = trainledger("refresh", "--config", config, now=NOW)
     assert refused.returncode == 3 and "Not brought to s3://not-there/ledger" in refused.stderr, refused.stderr
     assert query(tmp_path / "home", "select count(*) from marts.dim_training_runs") == [(4,)], "at home it is published"
+    assert "s3://not-there/ledger does not have the last publication" in one_line(
+        trainledger("status", "--config", config, now=NOW)
+    )
 
     config.write_text(yaml.safe_dump(document | {"publish_to": LOCATION}))
     record = json.loads((tmp_path / "home/published/PUBLICATION.json").read_bytes())
@@ -105,6 +115,7 @@ def test_each_publication_is_in_the_bucket_whole_and_a_dead_one_leaves_the_one_b
         assert {file["path"] for file in first["files"]} <= keys(bucket)
     behind = trainledger("refresh", "--config", config, now=NOW)
     assert behind.returncode == 0 and f"Brought to {LOCATION}: 0 new files" in behind.stderr, behind.stderr
+    assert "does not have the last publication" not in one_line(trainledger("status", "--config", config, now=NOW))
     second = reader.manifest
     assert second["build_id"] == record["build_id"] != first["build_id"]
     assert "run-d" in {row["training_run_id"] for row in reader.rows("dim_training_runs")}
