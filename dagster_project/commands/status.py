@@ -29,6 +29,7 @@ from dagster_project.commands.last_publication import (
     doubted_power,
     expiring_factors,
     telemetry_met,
+    unknown_price_skus,
     unknown_tpu_skus,
 )
 from dagster_project.commands.pruning import bytes_of_history
@@ -108,6 +109,7 @@ def read_status(settings: Settings) -> Status:
         *_partial(home.sources, election),
         *_pro_forma(home.sources, election),
         *doubted_power(published),
+        *unknown_price_skus(published),
         *expiring_factors(published, election.at),
     ]
     warnings = [*expected, *doubts, *unsent(home.root)]

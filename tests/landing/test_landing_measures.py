@@ -39,6 +39,7 @@ CHANGED = {
     "power_meters": "power_w",
     "prometheus": "power_w",
     "wandb": "power_w",
+    "gcp_prices": "start_usage_amount",  # its prices are decimals
     "fx_rates": "rate",
 }
 
