@@ -51,14 +51,24 @@ def export(name: str, table: str, **settings: str) -> dict[str, Any]:
 def executions(*statuses: tuple[str, str | None]) -> dict[str, Any]:
     found = []
     for number, (status, reason) in enumerate(statuses):
-        stated = {"StatusCode": status, "CompletedAt": f"2026-06-{19 - number}T06:00:00Z"} | ({"StatusReason": reason} if reason else {})
+        stated = {"StatusCode": status, "CompletedAt": f"2026-06-{19 - number}T06:00:00Z"} | (
+            {"StatusReason": reason} if reason else {}
+        )
         found.append({"ExecutionId": f"e-{number}", "ExecutionStatus": stated})
     return {"Executions": found}
 
 
 def answers(apis: Apis, exports: dict[str, dict[str, Any]], runs: dict[str, dict[str, Any]], **status: dict[str, str]) -> None:
     pages = [
-        {"Exports": [{"ExportArn": f"{ARN}{name}", "ExportName": name, "ExportStatus": {"StatusCode": "HEALTHY"} | status.get(name, {})}]}
+        {
+            "Exports": [
+                {
+                    "ExportArn": f"{ARN}{name}",
+                    "ExportName": name,
+                    "ExportStatus": {"StatusCode": "HEALTHY"} | status.get(name, {}),
+                }
+            ]
+        }
         for name in exports
     ]
     for number, page in enumerate(pages[:-1]):
