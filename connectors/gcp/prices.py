@@ -94,7 +94,9 @@ def _flat_tables(source: NestedFile) -> Iterator[pa.Table]:
         of_row: dict[int, list[int | None]] = {}
         for number, row in enumerate(parents):
             of_row.setdefault(row, []).append(number)
-        places = [(row, region, tier) for row in kept for region in regions[row] or [None] for tier in of_row.get(row, [None])]
+        places = [
+            (row, region, tier) for row in kept for region in (*regions[row],) or (None,) for tier in of_row.get(row, [None])
+        ]
         taken = pa.array([row for row, _, _ in places], pa.int64())
         columns = {name: array.take(taken) for name, array in lines.items()}
         columns["categories"] = pa.array([", ".join(categories[row]) or None for row, _, _ in places], pa.string())

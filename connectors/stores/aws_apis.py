@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -140,7 +140,7 @@ class AnswerStore(Remote):
         pages: list[dict[str, Any]] = []
         token: str | None = None
         while True:
-            answer = self._asked(info.key, lambda token=token: self._api.ask(self.client, first, _next(first), token))
+            answer = self._asked(info.key, partial(self._api.ask, self.client, first, _next(first), token))
             token = answer.pop(self._api.token, None)
             answer.pop("ResponseMetadata", None)
             pages.append(answer)

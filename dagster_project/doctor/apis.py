@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
+from typing import Any
 
 from connectors.deliveries import Delivery
 from connectors.errors import ConnectorError
@@ -71,8 +72,8 @@ def _exports_of(source: SourceSettings, locations: dict[str, str]) -> Iterator[C
         failed = [one for one in executions if one.status in _FAILED]
         found = []
         if export.table == _CUR:
-            stated = [(key, export.settings[key], *one) for key, one in _WANTED.items() if key in export.settings]
-            found += [f"{key} is {value}, and {why}" for key, value, wanted, why in stated if value != wanted]
+            given = [(key, export.settings[key], *one) for key, one in _WANTED.items() if key in export.settings]
+            found += [f"{key} is {value}, and {why}" for key, value, wanted, why in given if value != wanted]
         if export.status != "HEALTHY":
             found.append(f"AWS calls it {export.status or 'of no known status'}{_because(export.reason)}")
         if failed:
@@ -85,7 +86,7 @@ def _exports_of(source: SourceSettings, locations: dict[str, str]) -> Iterator[C
         message += f", read by {read_by}" if read_by else ", which no source reads"
         message += "".join(f"; {one}" for one in found) or ", as it should be"
         remedy = "Mend it under Billing, Data Exports; settings of a table need a new export under another name." if found else ""
-        facts = {
+        stated: dict[str, Any] = {
             "source": read_by,
             "export": export.name,
             "table": export.table,
@@ -94,7 +95,7 @@ def _exports_of(source: SourceSettings, locations: dict[str, str]) -> Iterator[C
             "status": export.status,
             "failed": [{"status": one.status, "reason": one.reason} for one in failed],
         }
-        yield Check(f"export {export.name}", "warning" if found else "ok", message, remedy, True, "exports", facts)
+        yield Check(f"export {export.name}", "warning" if found else "ok", message, remedy, True, "exports", stated)
 
 
 def _because(reason: str) -> str:

@@ -62,7 +62,8 @@ class Reading:
     @property
     def lacking(self) -> list[str]:
         """Months of which not all was read; of a partition of a table some rows are."""
-        return [month for month, number in sorted(self.there.items()) if self.read[month] < number or is_queried(self.source)]
+        is_sampled = is_queried(self.source) and not is_api(self.source)
+        return [month for month, number in sorted(self.there.items()) if self.read[month] < number or is_sampled]
 
     def is_whole(self, month: str = "") -> bool:
         """Whether all was read that may hold rows of a month: late rows lie in the files of later ones."""

@@ -19,8 +19,10 @@ bill_lines as (
         position,
         line_count,
         region_id,
-        case when source_name in (select focus_sources.source_name from focus_sources) then 'RegionId' else 'product_region_code' end
-            as region_column,
+        case
+            when source_name in (select focus_sources.source_name from focus_sources) then 'RegionId'
+            else 'product_region_code'
+        end as region_column,
         false as is_unknown_tpu,
         cast(null as string) as sku_description
     from {{ ref('int_aws_lines') }}
@@ -38,8 +40,9 @@ bill_lines as (
         row_number as position,
         line_count,
         region_id,
-        case when source_name in (select focus_sources.source_name from focus_sources) then 'RegionId' else 'location_region' end
-            as region_column,
+        case
+            when source_name in (select focus_sources.source_name from focus_sources) then 'RegionId' else 'location_region'
+        end as region_column,
         is_unknown_tpu,
         sku_description
     from {{ ref('int_gcp_lines') }}

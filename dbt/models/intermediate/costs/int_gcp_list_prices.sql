@@ -62,7 +62,10 @@ in_force as (
         {{ price }},
         listed_on,
         listed.price_per_unit,
-        case when next_list_on < {{ held_for }} then next_list_on else {{ held_for }} end as in_force_to
+        case
+            when following_lists.next_list_on < {{ held_for }} then following_lists.next_list_on
+            else {{ held_for }}
+        end as in_force_to
     from listed
     inner join following_lists using (billing_currency, listed_on)
 ),
@@ -101,7 +104,7 @@ select
     billing_currency as currency,
     min(listed_on) as valid_from,
     max(in_force_to) as valid_to,
-    'Google Cloud''s price list, from its pricing export' as source,
+    'price list of Google Cloud, from its pricing export' as source,
     max(listed_on) as source_date
 from spans
 group by {{ price }}, price_per_unit, span

@@ -1,4 +1,5 @@
 {{ config(meta={'empty_without': ['stg_gcp_prices__prices']}) }}
+{%- set words = "lower(prices.sku_description || ' ' || prices.categories)" %}
 with newest_lists as (
     select source_name, payer_account_id, max(listed_on) as listed_on
     from {{ ref('stg_gcp_prices__prices') }}
@@ -22,7 +23,7 @@ listed_skus as (
             when skus.is_accelerator_type and skus.instance_type || skus.gpu_type = '' then 'a GPU whose name is not recognised'
             when
                 not skus.is_accelerator_type
-                and {{ matches("lower(prices.sku_description || ' ' || prices.categories)", '(^|[^a-z])((cloud)?tpu|gpus?([^a-z]|$)|nvidia)') }}
+                and {{ matches(words, '(^|[^a-z])((cloud)?tpu|gpus?([^a-z]|$)|nvidia)') }}
                 and not {{ matches('lower(prices.sku_description)', '(management[ -]?fee|licens)') }}
                 then 'of an accelerator by its words or categories, and no rule takes it for one'
         end as doubt
