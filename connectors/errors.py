@@ -98,6 +98,11 @@ _CONSOLE = (
     "Put the console's monthly report below a folder payer=<account id>, and account=<account id> where it is a member's, of a "
     "source of kind aws_carbon; reports by quarter or year are not read."
 )
+_ANSWERS = (
+    "Put it below a folder payer=<account id> of a source of kind aws_carbon, or give such a source `location: api`; a "
+    "CARBON_EMISSIONS export of AWS Data Exports goes before it."
+)
+_TOTALS = "Put it below a folder payer=<account id> of a source of kind provider_totals, or give such a source `location: api`."
 _CARBON = "Carbon is read from a CARBON_EMISSIONS export of AWS Data Exports: give it a source of kind aws_carbon."
 
 # in a CSV's header, a Parquet's footer, a document or the names of folders: the first whose words are all there counts. What no
@@ -111,8 +116,8 @@ _LOOKS: tuple[tuple[str, tuple[bytes, ...], str], ...] = (
     ("an aws_cur", (b"lineItem/UsageStartDate",), OWN_KIND),
     ("an aws_carbon", (b"total_mbm_emissions_value", b"usage_account_id"), OWN_KIND),
     ("a carbon report of the AWS console, which names no account", (b"total_mbm_emissions", b"region"), _CONSOLE),
-    ("an answer of the AWS Sustainability API, which is not read", (b'"EmissionsValues"',), _CARBON),
-    ("an answer of AWS Cost Explorer, which is not read", (b'"ResultsByTime"',), _CUR),
+    ("an answer of the AWS Sustainability API", (b'"EmissionsValues"',), _ANSWERS),
+    ("an answer of AWS Cost Explorer", (b'"ResultsByTime"',), _TOTALS),
     ("carbon by AWS's experimental script, whose endpoint is switched off", (b'"carbonEmissionEntries"',), _CARBON),
     ("a detailed billing report, AWS's form before the CUR, which is not read", (b"LinkedAccountId", b"RecordType"), _CUR),
     ("a cost table of Google Cloud's console, which is not read", (b"SKU description", b"Usage start date"), _BIGQUERY),

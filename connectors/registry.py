@@ -39,6 +39,7 @@ class Descriptor:
     version_column: str | None = None  # carbon whose partitions name no model version: its rows do
     meters_chips: bool = False  # watts of chips, by which a month and the twelve after it are calibrated
     meters: tuple[str, ...] = ()  # of power, as its readings name them; dbt's seed `meters` has how far each may be off
+    api: str = ""  # the service of AWS that `location: api` asks; without one there is no such location
     registers: str | None = None  # how keys end of files that register pairs of a comparison: their first version counts
     detail_columns: tuple[str, ...] = ()  # an export with none of them is the less detailed one, and ranks one lower
 
@@ -74,8 +75,9 @@ DESCRIPTORS: dict[str, Descriptor] = {
         "AWS",
         payer_column="payer_account_id",
         account_column="usage_account_id",
-        # what no report of the console has
+        # what no report of the console and no answer of the API has
         detail_columns=("region_code", "usage_period_end", "last_refresh_timestamp"),
+        api="sustainability",
     ),
     "gcp_billing": _GOOGLE_BILL(
         "gcp.billing", line_type_column="cost_type", detail_columns=("resource_name", "resource_global_name")
@@ -96,9 +98,10 @@ DESCRIPTORS: dict[str, Descriptor] = {
     ),
     "wandb": Descriptor("power.wandb", "telemetry", meters_chips=True, meters=("nvml",)),
     "training_runs": Descriptor("runs.training_runs", "runs", meters=("slurm",), registers=".registered.json"),
+    "gcp_prices": Descriptor("gcp.prices", "inputs", "Google Cloud"),
     "fx_rates": Descriptor("inputs.fx_rates", "inputs"),
     "user_inputs": Descriptor("inputs.user_inputs", "inputs", registers=".plan.csv"),
-    "provider_totals": Descriptor("inputs.provider_totals", "inputs"),
+    "provider_totals": Descriptor("inputs.provider_totals", "inputs", api="ce"),
 }
 KINDS = tuple(DESCRIPTORS)
 

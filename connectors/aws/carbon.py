@@ -1,4 +1,4 @@
-"""AWS carbon: exports, a row per payer, account, region, product, month and model version, and reports of the console, in MTCO2e.
+"""AWS carbon: exports, a row per payer, account, region, product, month and version, reports and answers of AWS's API, in MTCO2e.
 
 Values are handed on as delivered; tonnes become kilograms, and versions are elected, in SQL. Months without data are legal.
 A file in AWS's present shape is read as it is; one in an older spelling gets a copy with the declared names beside it.
@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+from connectors.aws.carbon_answers import convert_answer, find_answers, is_answer
 from connectors.aws.carbon_console import convert_report, find_reports, is_report
 from connectors.aws.objects import Sources, convert_object
 from connectors.aws.payers import Object, payers_in
@@ -45,7 +46,7 @@ SCHEMA = Schema(
         # deliveries before June 2025 have no location-based total, before October 2025 no scopes; no export gains columns later
         *optional(_VALUES, Number, below=1e12),
         *optional(_UNITS, Text),
-        *optional("line_number", BigInt),  # of a report of the console, whose rows are of several months
+        *optional("line_number", BigInt),  # of a report or an answer, whose rows are of several months
     ),
     remedy_page="docs/sources/aws_carbon.md",
     measures=dict.fromkeys(_VALUES, 9),  # tonnes
@@ -75,8 +76,9 @@ LAYOUTS = (
 
 
 def find_deliveries(store: ObjectStore) -> Iterator[Delivery | Refusal]:
-    """Yield the deliveries of an export and the months of reports of the console, by partition, oldest first."""
+    """Yield the deliveries of an export, the months of reports and of answers, by partition, oldest first."""
     found = [*find_export_deliveries(store, KIND, LAYOUTS), *find_reports(store, KIND)]
+    found += find_answers(store, KIND, has_others=bool(found))
     yield from sorted(found, key=lambda one: (one.partition, one.published_at or datetime.min.replace(tzinfo=UTC)))
 
 
@@ -85,6 +87,8 @@ def convert(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri:
 
     Rows without a payer get the only payer that the delivery names; where it names several, it is refused.
     """
+    if is_answer(delivery.objects[0].key):
+        return convert_answer(delivery, files, folder, store_uri)
     if is_report(delivery.objects[0].key):
         return convert_report(delivery, files, folder, store_uri, SCHEMA)
     # an object without bytes is a month without data, which still has its file

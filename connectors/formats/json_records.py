@@ -131,6 +131,7 @@ def _schema_of(shape: Shape, given: pa.Schema) -> pa.Schema:
     types = {path: _json_type(column, is_decimal=path in decimals) for path, column in shape.columns.items()}
     for path, (_, *pair) in shape.maps.items():
         types[path] = pa.list_(pa.struct({name: pa.string() for name in pair}))
+    types |= {path: pa.list_(pa.string()) for path in shape.texts}
     for path, columns in shape.records.items():
         fields = {name: _json_type(one, is_decimal=f"{path}.{name}" in shape.decimals) for name, one in columns.items()}
         types[path] = pa.list_(pa.struct(fields))

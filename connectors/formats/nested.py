@@ -14,7 +14,7 @@ from typing import Any
 from connectors.errors import ExportSchemaError, Place
 from connectors.formats.lazy import pa, pc, pl
 from connectors.formats.parquet import named_errors, open_parquet, read_rows
-from connectors.formats.schema import Column, Schema, has_more_digits
+from connectors.formats.schema import Column, Schema, has_more_digits, is_text
 from connectors.formats.values import Rows, arrow_type, check_filled, check_numbers, check_years, decoded, map_array
 
 _BATCH = 1 << 15
@@ -31,10 +31,11 @@ class Shape:
     maps: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     records: Mapping[str, Mapping[str, Column]] = field(default_factory=dict)  # repeated records -> field -> flat column
     decimals: frozenset[str] = frozenset()  # paths of numbers that are NUMERIC at the provider, which JSON does not tell
+    texts: frozenset[str] = frozenset()  # paths of repeated texts, which the kind itself makes columns of
 
     def is_known(self, path: str) -> bool:
         """Whether a path, or a record that it lies in, is declared or documented."""
-        known = {*self.columns, *self.maps, *self.records, *self.documented}
+        known = {*self.columns, *self.maps, *self.records, *self.texts, *self.documented}
         return any(f"{path}.".startswith(f"{one}.") for one in known)
 
 
@@ -72,8 +73,12 @@ class NestedFile:
             for name in (f"{path}.{part}" for part in parts):
                 if fields and all(field.name != name for field in fields):
                     raise self._wrong_type(name, given.field(path).type, "not there")
+        for path in shape.texts.intersection(given.names):
+            if not (pa.types.is_null(found := given.field(path).type) or (is_list(found) and is_text(found.value_type))):
+                raise self._wrong_type(path, found, "no repeated text")
         self.unknown = tuple(name for name in unknown if not self._is_known(name, given.field(name).type))
-        self.paths = tuple(path for path in (*shape.columns, *shape.maps, *shape.records) if path in given.names)
+        declared = (*shape.columns, *shape.maps, *shape.records, *sorted(shape.texts))
+        self.paths = tuple(path for path in declared if path in given.names)
         if len(_SOUND) < MOST_SOUND:
             _SOUND[id(shape), schema] = shape, given, self.unknown, self.paths
 
@@ -129,7 +134,7 @@ class NestedFile:
         """The fields of a repeated record, by their paths; none where the file lacks it or its writer saw no value."""
         if path not in self._given.names or pa.types.is_null(found := self._given.field(path).type):
             return []
-        if not (pa.types.is_list(found) or pa.types.is_large_list(found)) or not pa.types.is_struct(found.value_type):
+        if not is_list(found) or not pa.types.is_struct(found.value_type):
             raise self._wrong_type(path, found, "no repeated record")
         return [field.with_name(f"{path}.{field.name}") for field in found.value_type]
 
@@ -145,6 +150,11 @@ class NestedFile:
             reason="wrong_type",
             remedy=f"Export {path} as BigQuery has it. See {self.shape.remedy_page}.",
         )
+
+
+def is_list(found: pa.DataType) -> bool:
+    """Whether values of a type are lists."""
+    return bool(pa.types.is_list(found) or pa.types.is_large_list(found))
 
 
 def open_nested(path: Path, shape: Shape, key: str, uri: str) -> NestedFile | None:

@@ -77,10 +77,11 @@ def partitions_sql(
     first: date | None = None,
     end: date | None = None,
     earlier: Iterable[date] = (),
+    only: str = "",
 ) -> str:
     """The look: `day`, `row_count` and what changes with the rows of each partition, from day `first` to before `end`.
 
-    `earlier` are partitions before `first` that are asked for too.
+    `earlier` are partitions before `first` that are asked for too; `only` is a filter of the rows that are read.
 
     Google appends, and its export time grows with each append, so number and newest export time tell of any change
     (https://docs.cloud.google.com/billing/docs/how-to/export-data-bigquery-tables/detailed-usage, read 2026-04-08). A table
@@ -94,6 +95,7 @@ def partitions_sql(
         changed = f"CAST(NULL AS TIMESTAMP) AS newest_export, SUM({of_row}) AS fingerprint"
     days = axis.between(first or FIRST_DAY, end or _AFTER_LAST)
     days = f"({days}) OR {more}" if (more := axis.among(earlier)) else days
+    days = f"({days}) AND {only}" if only else days
     return (
         f"SELECT {axis.day} AS day, COUNT(*) AS row_count, {changed}\n"
         f"FROM {quoted(table)} AS source\n"
@@ -103,7 +105,7 @@ def partitions_sql(
     )
 
 
-def partition_sql(table: str, columns: Iterable[str], axis: Axis, *days: date) -> str:
+def partition_sql(table: str, columns: Iterable[str], axis: Axis, *days: date, only: str = "") -> str:
     """Whole partitions, by the day that each begins with: the columns that the table has now, by name.
 
     Never `*`: Google adds columns without notice, and one that came after the table was looked at waits for the next look. Never
@@ -111,7 +113,15 @@ def partition_sql(table: str, columns: Iterable[str], axis: Axis, *days: date) -
     they have.
     """
     names = ",\n  ".join(quoted(name) for name in columns)
-    return f"SELECT\n  {names}\nFROM {quoted(table)}\nWHERE {axis.among(days)}"
+    filtered = f"({axis.among(days)}) AND {only}" if only else axis.among(days)
+    return f"SELECT\n  {names}\nFROM {quoted(table)}\nWHERE {filtered}"
+
+
+def matching(field: str, repeated: Iterable[str], words: str) -> str:
+    """A filter for rows in which a text, by its dotted path, or one of some repeated texts matches a pattern."""
+    texts = [".".join(map(quoted, field.split("."))), *(f"ARRAY_TO_STRING({quoted(name)}, ' ')" for name in repeated)]
+    parts = ", ' ', ".join(f"IFNULL({text}, '')" for text in texts)
+    return f"REGEXP_CONTAINS(LOWER(CONCAT({parts})), {_text(words)})"
 
 
 def modified_sql(dataset: str, table: str) -> str:

@@ -15,8 +15,8 @@ from typing import Any
 from connectors.formats.bigquery_types import arrow_schema, time_of
 from connectors.formats.lazy import pa, pc
 from connectors.formats.nested import Shape, check_shape
-from connectors.gcp import billing, billing_columns, carbon, focus, focus_columns
-from connectors.gcp.bigquery_sql import INGESTION, Axis, modified_sql, partition_sql, partitions_sql
+from connectors.gcp import billing, billing_columns, carbon, focus, focus_columns, prices
+from connectors.gcp.bigquery_sql import INGESTION, Axis, matching, modified_sql, partition_sql, partitions_sql
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,8 @@ class TableReading:
     own_axis: Axis  # of a view, and of a table that no time divides
     export_time: str | None = None  # a column that grows with each append
     is_by_month: bool = False  # a delivery is a month of the own axis, whatever divides the table
+    words: str = ""  # of few rows among many: what the texts of a row must match to be read
+    texts: tuple[str, ...] = ()  # the columns of these texts, of which a table may lack all but the first
 
     def axis_of(self, description: Mapping[str, Any]) -> Axis:
         """By which column's days or months a table is read.
@@ -80,12 +82,18 @@ class TableReading:
         if first and axis.unit == "MONTH":
             first = first.replace(day=1)
         earlier = [day for day in earlier if first and day < first]
-        return partitions_sql(table, axis, self.changes_by(description), first, end, earlier)
+        return partitions_sql(table, axis, self.changes_by(description), first, end, earlier, self._only(description))
 
     def rows_sql(self, table: str, description: Mapping[str, Any], days: Iterable[date]) -> str:
         """The rows of the partitions that begin with these days, in the columns that the table has now."""
         columns, _ = self.columns_of(description, table)
-        return partition_sql(table, columns, self.axis_of(description), *days)
+        return partition_sql(table, columns, self.axis_of(description), *days, only=self._only(description))
+
+    def _only(self, description: Mapping[str, Any]) -> str:
+        """Which rows are read, where not all are."""
+        first, *others = (*self.texts, "")
+        names = arrow_schema(description.get("schema", {})).names
+        return matching(first, [name for name in others if name in names], self.words) if self.words else ""
 
     def written_sql(self, dataset: str, table: str, description: Mapping[str, Any]) -> str | None:
         """When each partition was written; None where another time than the axis divides the table, or none."""
@@ -102,5 +110,12 @@ class TableReading:
 BILL = TableReading(billing_columns.SHAPE, own_axis=Axis("usage_start_time"), export_time="export_time")
 FOCUS = TableReading(focus_columns.SHAPE, own_axis=Axis("ChargePeriodStart"), export_time="x_ExportTime")
 CARBON = TableReading(carbon.SHAPE, own_axis=Axis("usage_month", "DATE", "MONTH"), is_by_month=True)
+PRICES = TableReading(
+    prices.SHAPE,
+    own_axis=Axis("pricing_as_of_time"),
+    export_time="export_time",
+    words=prices.ACCELERATORS,
+    texts=("sku.description", prices.CATEGORIES),
+)
 # by kind; landing hands a source's one to its store
-READINGS = {billing.KIND: BILL, focus.KIND: FOCUS, carbon.KIND: CARBON}
+READINGS = {billing.KIND: BILL, focus.KIND: FOCUS, carbon.KIND: CARBON, prices.KIND: PRICES}

@@ -125,7 +125,9 @@ class StoreOptions:
     oldest_day: date | None = None  # of those before `first_day` that were written since `changed_since` none before this one
     changed_since: datetime | None = None
     budget: Budget | None = None  # without one queries are not priced before they run
-    is_free: bool = False  # of a table only what is not billed
+    is_free: bool = False  # of a table or an API only what is not billed
+    api: str = ""  # of `location: api`: the service of AWS that is asked
+    asked_at: datetime | None = None  # of an API whose months may be restated: since when they are asked again
 
 
 class ObjectStore(Protocol):

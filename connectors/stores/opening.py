@@ -10,10 +10,16 @@ from pathlib import Path
 from connectors.errors import SourceUnreadableError
 from connectors.stores import Bucket, ObjectStore, StoreOptions
 
+API = "api"  # a location that is no place: the provider's own API, which the kind of a source names
+
 
 def open_store(location: str, *, base: Path, options: StoreOptions | None = None) -> ObjectStore:
     """Return the store of a location; a relative folder is meant from `base`. Nothing is read yet."""
     options = options or StoreOptions()
+    if location == API:
+        from connectors.stores.aws_apis import AnswerStore
+
+        return AnswerStore(options)
     scheme, separator, _ = location.partition("://")
     if not separator:
         from connectors.stores.local import LocalStore

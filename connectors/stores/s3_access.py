@@ -25,7 +25,7 @@ _REGION_NAME = re.compile(r"[a-z0-9-]{4,30}")
 _OTHER_REGION = """
 301 307 400 AuthorizationHeaderMalformed IllegalLocationConstraintException PermanentRedirect TemporaryRedirect
 """
-_NO_CREDENTIALS = """
+NO_CREDENTIALS = """
 ExpiredToken ExpiredTokenException InvalidAccessKeyId InvalidClientTokenId InvalidToken NoCredentialsError
 PartialCredentialsError ProfileNotFound RequestExpired SignatureDoesNotMatch UnrecognizedClientException
 """
@@ -111,6 +111,6 @@ def meaning_of(code: str, action: str, bucket: str, options: StoreOptions, regio
     if code in _DENIED:
         hint = "; a requester-pays bucket needs `requester_pays: true`" if action in {"ListObjectsV2", "GetObject"} else ""
         return "permission_denied", f"Grant {_PERMISSIONS[action]} '{bucket}'{hint}."
-    if code in _NO_CREDENTIALS.split():
+    if code in NO_CREDENTIALS.split():
         return "no_credentials", "Log in again: the AWS credential chain gives no valid credentials here."
     return _OTHER.get(code, ("source_unreadable", "Check the network, `endpoint_url` and the AWS credentials; then try again."))

@@ -105,7 +105,7 @@ def source_asset(settings: Settings, source: SourceSettings) -> dg.AssetsDefinit
         key,
         CODE,
         group_name="landing",
-        kinds={source.location.partition("://")[0] if "://" in source.location else "file", "parquet"},
+        kinds={_kind_of(source.location), "parquet"},
         tags={"trainledger/kind": str(source.kind), "trainledger/fact": source.facts.fact},
         partitions_def=dg.DynamicPartitionsDefinition(name=names.source_months(source.name)) if is_monthly else None,
         metadata={"location": source.location},
@@ -139,3 +139,8 @@ def source_asset(settings: Settings, source: SourceSettings) -> dg.AssetsDefinit
             yield dg.MaterializeResult(metadata=results.landing_metadata(landed))
 
     return landing
+
+
+def _kind_of(location: str) -> str:
+    """What Dagster shows of a location: s3, bq, api or file."""
+    return location.partition("://")[0] if "://" in location or location == "api" else "file"

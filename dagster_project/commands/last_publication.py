@@ -39,6 +39,14 @@ _UNKNOWN_SKUS = r"""
     group by all
     order by row_count desc, 1
 """
+# of Google's price lists, by source: how many kinds of SKUs, and one of them
+_UNKNOWN_PRICES = """
+    select source_name, count(*), min_by(value || ', ' || regexp_extract(remedy, '^(.*?);', 1), row_number)
+    from marts.fct_quarantine
+    where reason = 'unknown_price_sku'
+    group by all
+    order by source_name
+"""
 # a device may be in several objects; the remedy begins with its name
 _IMPLAUSIBLE = """
     select source_name, count(distinct regexp_extract(remedy, '^.*? draws')), min(remedy)
@@ -115,6 +123,15 @@ def doubted_power(published_file: Path) -> list[str]:
 def unknown_tpu_skus(published_file: Path) -> list[UnknownSku]:
     """Which TPU SKUs of the published bills are unknown, the most frequent first."""
     return [UnknownSku(*row) for row in _rows(published_file, _UNKNOWN_SKUS)]
+
+
+def unknown_price_skus(published_file: Path) -> list[str]:
+    """A sentence per source of price lists: the SKUs of accelerators that no rule recognises, before any is used."""
+    return [
+        f"{source}: unknown_price_sku, kinds of SKUs: {count:,}, such as {example}; fct_quarantine has all. Report the "
+        "descriptions of those that you will use"
+        for source, count, example in _rows(published_file, _UNKNOWN_PRICES)
+    ]
 
 
 def contradictions(published_file: Path) -> dict[str, int]:

@@ -45,7 +45,11 @@ def text_for(values: Mapping[str, Mapping[str, str]]) -> str:
             text = text.replace("landing: null ", f"landing: {scheme}://{landing}/ledger ")
     if values and "aws" not in values:  # a source that is not there would be an error
         text = _changed(text, _AWS_SOURCES, _GOOGLE_SOURCES, r"^  (?=[^#])", "  # ")
-    return _changed(text, _GOOGLE_SOURCES, _TELEMETRY, r"^  # (?=-|  )(?!.*gcp-focus)", "  ") if "google" in values else text
+    return (
+        _changed(text, _GOOGLE_SOURCES, _TELEMETRY, r"^  # (?=-|  )(?!.*gcp-(focus|prices))", "  ")
+        if "google" in values
+        else text
+    )
 
 
 def _changed(text: str, start: str, end: str, pattern: str, new: str) -> str:

@@ -29,6 +29,7 @@ from dagster_project.commands.last_publication import (
     doubted_power,
     expiring_factors,
     telemetry_met,
+    unknown_price_skus,
     unknown_tpu_skus,
 )
 from dagster_project.commands.pruning import bytes_of_history
@@ -65,6 +66,7 @@ class SourceMonth:
     content_hash: str | None = None
     model_version: str | None = None
     is_book: bool | None = None
+    form: str | None = None  # of carbon, how fine it is: an export, a report of the console, an answer of the API
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,7 @@ def read_status(settings: Settings) -> Status:
         *_partial(home.sources, election),
         *_pro_forma(home.sources, election),
         *doubted_power(published),
+        *unknown_price_skus(published),
         *expiring_factors(published, election.at),
     ]
     warnings = [*expected, *doubts, *_not_shared(home), *unsent(home.root)]
@@ -228,7 +231,13 @@ def _source_month(month: str, state: str, members: list[Elected], landed: int, i
         content_hash=best.generation.content_hash,
         model_version=best.contents.controls.model_version,
         is_book=is_book,
+        form=_form_of(best.generation.partition) if best.fact == "carbon" else None,
     )
+
+
+def _form_of(partition: str) -> str:
+    """2026-04@v3.0.0 of an export, 2026-04@v3.0.0~<account> of a report, 2026-04@api~<account> of an answer."""
+    return "answer" if "@api~" in partition else "report" if "~" in partition else "export"
 
 
 def _state(source: SourceSettings, month: str, members: list[Elected], at: datetime) -> str:

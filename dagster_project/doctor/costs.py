@@ -34,6 +34,20 @@ def ask_bill(ledger: Ledger, bill: Reading, run_tag_keys: list[str]) -> Iterator
     yield _independent_total(ledger, bill)
 
 
+def ask_prices(ledger: Ledger, prices: Reading) -> Check:
+    """Whether what Google lists of accelerators is recognised, before any of it is used."""
+    listed, listed_on = ledger.row("listed_skus", source=prices.source.name)
+    doubts = ledger.rows("unknown_price_skus", source=prices.source.name)
+    message = f"{counted(listed, 'SKU')} of accelerators in the list of {listed_on}"
+    message += "" if prices.is_whole() else " (of what was read)"
+    unknown = sum(number for *_, number in doubts)
+    named = some([f"{words}: {doubt} ({number:,})" for words, doubt, number in doubts])
+    message += f"; not recognised are {unknown:,}: {named}" if doubts else ", all recognised"
+    facts = [{"sku": words, "doubt": doubt, "skus": number} for words, doubt, number in doubts[:KEPT]]
+    remedy = "Before you use one, report its description: use of it would have no type, or would not be an accelerator's."
+    return _answer(prices, "price_skus", message, remedy if doubts else "", skus=listed, unknown_skus=unknown, unknown=facts)
+
+
 def _answer(bill: Reading, question: str, message: str, remedy: str = "", **facts: Any) -> Check:
     about = f"{question.replace('_', ' ')} of {bill.source.name}"
     return answered(about, question, message, remedy, {"source": bill.source.name, **facts})

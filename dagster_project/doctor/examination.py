@@ -11,11 +11,12 @@ from pathlib import Path
 from textwrap import fill
 
 from dagster_project.base.clock import now
+from dagster_project.doctor.apis import check_exports
 from dagster_project.doctor.checks import Check, counted
-from dagster_project.doctor.costs import ask_bill
+from dagster_project.doctor.costs import ask_bill, ask_prices
 from dagster_project.doctor.ledger import built
 from dagster_project.doctor.machine import check_machine
-from dagster_project.doctor.reading import Reading, read_source, readings_of
+from dagster_project.doctor.reading import PRICES, Reading, read_source, readings_of
 from dagster_project.doctor.runs import ask_carbon, ask_records, ask_telemetry, ask_types
 from dagster_project.doctor.unknowns import ask_unknowns
 from dagster_project.warehouse import modelling, statements
@@ -59,6 +60,7 @@ def _first(home: Home, elsewhere: Home, readings: list[Reading]) -> Iterator[Che
     yield from check_machine(home.root, home.settings.landing)
     for reading in readings:
         yield from read_source(home, reading, elsewhere.landing)
+    yield from check_exports(home.sources)
 
 
 def _questions(home: Home, elsewhere: Home, readings: list[Reading]) -> Iterator[Check]:
@@ -68,7 +70,8 @@ def _questions(home: Home, elsewhere: Home, readings: list[Reading]) -> Iterator
         for fact in ("bill", "carbon", "runs", "telemetry")
     }
     bills, records = of_fact["bill"], of_fact["runs"]
-    if not any(of_fact.values()):
+    lists = [one for one in readings if one.source.kind == PRICES and one.columns]
+    if not any(of_fact.values()) and not lists:
         return
     laid_out = home.root if modelling.laid_out_folder(home.root).exists() else elsewhere.root  # nothing is written into the home
     with built(elsewhere, statements.statements(laid_out)) as ledger:
@@ -76,6 +79,8 @@ def _questions(home: Home, elsewhere: Home, readings: list[Reading]) -> Iterator
             yield from ask_bill(ledger, bill, home.settings.run_tag_keys)
         if bills:
             yield from ask_records(ledger, bills, records)
+        for prices in lists:
+            yield ask_prices(ledger, prices)
         yield from ask_types(ledger)
         yield from ask_telemetry(ledger, of_fact["telemetry"], bills)
         yield from ask_carbon(ledger, bills, of_fact["carbon"], now())

@@ -11,6 +11,15 @@ select distinct payer_account_id from intermediate.int_charges
 where source_name = $source and payer_account_id not in (select payer_account_id from raw.provider_totals)
 order by 1
 
+-- name: listed_skus
+select count(distinct sku_id), max(listed_on) from staging.stg_gcp_prices__prices
+where source_name = $source and listed_on = (
+    select max(listed_on) from staging.stg_gcp_prices__prices where source_name = $source
+)
+
+-- name: unknown_price_skus
+select sku_words, doubt, sku_count from intermediate.int_gcp_price_doubts where source_name = $source order by 3 desc, 1, 2
+
 -- name: accelerator_cost
 select
     billing_currency, count(*), coalesce(sum(cost), 0),

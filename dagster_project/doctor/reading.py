@@ -19,6 +19,7 @@ from connectors.stores import ObjectStore
 from connectors.telemetry.samples import facts_of
 from dagster_project.base.clock import now
 from dagster_project.base.failures import meant
+from dagster_project.doctor.apis import to_ask
 from dagster_project.doctor.checks import KEPT, Check, Outcome, counted, size, some
 from dagster_project.landing.deriving.contents import Contents
 from dagster_project.landing.fetching import batches
@@ -26,7 +27,7 @@ from dagster_project.landing.land import Landing
 from dagster_project.landing.partial_months import REASON, REMEDY, in_words, partial_months
 from dagster_project.landing.planning import is_wanted
 from dagster_project.landing.records import RowRefusal, calendar_month, export_of
-from dagster_project.landing.sources import is_queried, is_table, open_source, span_of
+from dagster_project.landing.sources import is_api, is_queried, is_table, open_source, span_of
 from dagster_project.landing.surprises import surprise_of
 from dagster_project.settings import SourceSettings
 from dagster_project.warehouse.home import Home
@@ -34,7 +35,9 @@ from dagster_project.warehouse.home import Home
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # read of a fact in all; on two cores it is about what 20 CPU seconds take to land and to build
 BYTES = {"bill": 40_000_000, "telemetry": 15_000_000, "runs": 5_000_000, "carbon": 10_000_000, "inputs": 1_000_000}
+LISTS = 20_000_000  # of price lists, which are inputs: of each day some megabytes
 FILES = 2000  # of a source
+PRICES = "gcp_prices"
 PAGE = 1000  # keys of one answer of S3
 ORPHANS = "orphan_shards"
 REFUSALS = 3  # of one source; `refresh` shows all
@@ -59,7 +62,8 @@ class Reading:
     @property
     def lacking(self) -> list[str]:
         """Months of which not all was read; of a partition of a table some rows are."""
-        return [month for month, number in sorted(self.there.items()) if self.read[month] < number or is_queried(self.source)]
+        is_sampled = is_queried(self.source) and not is_api(self.source)
+        return [month for month, number in sorted(self.there.items()) if self.read[month] < number or is_sampled]
 
     def is_whole(self, month: str = "") -> bool:
         """Whether all was read that may hold rows of a month: late rows lie in the files of later ones."""
@@ -68,8 +72,9 @@ class Reading:
 
 def readings_of(sources: Sequence[SourceSettings]) -> list[Reading]:
     """Nothing read yet; sources of one fact share the bytes that may be read of it."""
-    facts = [source.facts.fact for source in sources]
-    return [Reading(source, limit=BYTES[fact] // facts.count(fact)) for source, fact in zip(sources, facts, strict=True)]
+    facts = [PRICES if source.kind == PRICES else source.facts.fact for source in sources]
+    bytes_of = {**BYTES, PRICES: LISTS}
+    return [Reading(source, limit=bytes_of[fact] // facts.count(fact)) for source, fact in zip(sources, facts, strict=True)]
 
 
 def read_source(home: Home, reading: Reading, landing: Landing) -> Iterator[Check]:
@@ -92,12 +97,18 @@ def read_source(home: Home, reading: Reading, landing: Landing) -> Iterator[Chec
         deliveries = sorted((item for item in found if isinstance(item, Delivery)), key=lambda one: one.published_at)
         yield from _first_of(source, [one for one in found if isinstance(one, Refusal)], "warning" if deliveries else "problem")
         if not deliveries:
-            if not found:
+            if is_api(source) and not found:
+                message = "no month that AWS has the last word of lies in `months`; nothing is asked yet"
+                yield Check(f"price of {source.name}", "ok", message, "", True, "price", {"source": source.name, "months": []})
+            elif not found:
                 yield _nothing(base, source, store, counts)
             return
         wanted = _newest_first(source, deliveries, reading)
         yield from _listed(source, store, deliveries)
-        allowed = wanted[:1] if is_queried(source) else wanted
+        allowed: Iterable[Delivery] = wanted[:1] if is_queried(source) else wanted
+        if is_api(source):
+            check, allowed = to_ask(source, home.landing, wanted)
+            yield check
         if is_table(source):
             yield (check := google.check_newest(source, store, wanted[0]))
             if check.outcome == "problem":
@@ -233,7 +244,7 @@ def _remarks(contents: Contents, reading: Reading) -> list[RowRefusal]:
 def _summary(reading: Reading) -> Check:
     """One line: what is there, and what of it was read."""
     source, newest, there, read = reading.source, reading.newest, reading.there.total(), reading.read.total()
-    what = "partition" if is_table(source) else "exporter day" if is_queried(source) else "file"
+    what = "partition" if is_table(source) else "answer" if is_api(source) else "exporter day" if is_queried(source) else "file"
     unknown = sorted(reading.unknown_columns)
     unread = [month for month in reading.lacking if month and not reading.read[month]]
     in_part = [month for month in reading.lacking if reading.read[month]]
@@ -252,6 +263,8 @@ def _summary(reading: Reading) -> Check:
     }
     message = f"{source.kind}, "
     message += f"{counted(len(reading.months), 'month')}, the newest is {newest}" if newest else counted(there, "file")
+    if not read and is_api(source):
+        return Check(source.name, "ok", f"{message}; none was landed yet", "", True, "source", facts)
     if not read:
         message += f"; its {what}s are too large to be read only to look at them"
         return Check(source.name, "warning", message, "`trainledger refresh` reads them.", True, "source", facts)

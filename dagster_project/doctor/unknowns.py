@@ -16,6 +16,7 @@ from dagster_project.doctor.ledger import Ledger
 from dagster_project.doctor.reading import Reading
 
 _NOT_DUE = "emissions: a month is not published"
+_DECIDE_NO_NULL = ("gcp_prices", "provider_totals")  # inputs that are compared, or price what was not bought on demand
 _NEEDS: dict[str, tuple[Fact, ...]] = {  # what decides a figure, beside bills, records and own figures
     "energy": ("telemetry",),
     "modelled emissions": ("telemetry",),
@@ -29,7 +30,8 @@ def ask_unknowns(ledger: Ledger, readings: Sequence[Reading], now: datetime) -> 
 
     def is_known(figure: str, provider: str, month: str) -> bool:
         facts = ("bill", "runs", "inputs", *_NEEDS.get(figure, ()))
-        asked = [(one, one.source.facts.provider_name) for one in readings if one.source.facts.fact in facts]
+        deciding = [one for one in readings if one.source.facts.fact in facts and one.source.kind not in _DECIDE_NO_NULL]
+        asked = [(one, one.source.facts.provider_name) for one in deciding]
         is_whole = all(one.is_whole(month) for one, of in asked if not provider or of in (provider, None))
         left_out.update([] if is_whole else [f"{figure} of {provider or 'runs'} {f'in {month}' if month else 'across months'}"])
         return is_whole

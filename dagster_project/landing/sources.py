@@ -6,14 +6,15 @@ from pathlib import Path
 
 from connectors.registry import connector_for
 from connectors.stores import Budget, ObjectStore, Question, StoreOptions
-from connectors.stores.opening import open_store
+from connectors.stores.opening import API, open_store
 from dagster_project.base import clock
-from dagster_project.base.months import first_day, month_end
+from dagster_project.base.months import BILL_CLOSES_AFTER, CARBON_EXPECTED_AFTER, first_day, month_end, months_back
 from dagster_project.landing.records import partition_day, partition_month
 from dagster_project.settings import SourceSettings
 
 PROMETHEUS = ("prom", "prom+http", "prom+google", "prom+aws")
 KEPT_DAYS = 14  # Prometheus keeps 15 days unless it is told otherwise, CloudWatch 15 of a minute's points
+YEAR = 12  # months that an API is asked for, unless `months` says otherwise: Cost Explorer has thirteen
 ARRIVAL = timedelta(hours=1)  # until what was observed on a day can be asked for
 
 
@@ -27,9 +28,14 @@ def is_prometheus(source: SourceSettings) -> bool:
     return source.location.partition("://")[0] in PROMETHEUS
 
 
+def is_api(source: SourceSettings) -> bool:
+    """Whether a source is asked of its provider's own API."""
+    return source.location == API
+
+
 def is_queried(source: SourceSettings) -> bool:
     """Whether each look at a source is a query, which is made once a day; a folder or bucket is only listed."""
-    return is_table(source) or is_prometheus(source)
+    return is_table(source) or is_prometheus(source) or is_api(source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +44,7 @@ class Span:
 
     first: date | None = None
     end: date | None = None
+    asked_at: datetime | None = None  # of an API: since when the months in it are asked again
 
     def covers(self, partition: str) -> bool:
         """Whether a look at these days lists a partition if it is there."""
@@ -57,18 +64,21 @@ def span_of(source: SourceSettings, *, is_loaded: bool, month: str | None = None
     """
     if is_prometheus(source):
         return _days_over(source)
+    if is_api(source):
+        return _months_over(source, month)
     if not is_table(source):
         return Span()
     if month:
         return Span(first_day(month), month_end(month).date())
-    bounds, end, is_bill = [], None, source.facts.fact == "bill"
+    # carbon is rewritten, whatever its age; bills and price lists grow by the day
+    bounds, end, is_bill, is_appended = [], None, source.facts.fact == "bill", source.facts.fact != "carbon"
     if wanted := _first_wanted(source):
         bounds.append(wanted)
     if source.months and not is_bill:
         start, dots, last = source.months.partition("..")
         if last or not dots:
             end = month_end(last or start).date()
-    if is_loaded and (is_bill or "look_back_days" in source.model_fields_set):
+    if is_loaded and (is_appended or "look_back_days" in source.model_fields_set):
         bounds.append(clock.now().date() - timedelta(days=source.look_back_days))
     return Span(max(bounds, default=None), end)
 
@@ -78,6 +88,26 @@ def _first_wanted(source: SourceSettings) -> date | None:
     if not source.months:
         return None
     return first_day(source.months.partition("..")[0]) - timedelta(days=source.facts.fact == "bill")
+
+
+def _months_over(source: SourceSettings, month: str | None) -> Span:
+    """The months of which an API has the last word: closed bills, which are asked for once, and emissions that are published.
+
+    AWS restates those until the middle of the next year, and whole years with a new model: they are asked for again each month,
+    on the day on which the last one is there. A month that is landed again is asked for now.
+    """
+    now, is_restated = clock.now(), source.facts.fact == "carbon"
+    if month:
+        return Span(first_day(month), month_end(month).date(), now)
+    ready = CARBON_EXPECTED_AFTER if is_restated else BILL_CLOSES_AFTER
+    end = (now - ready).date().replace(day=1)
+    first = first_day(months_back(f"{end:%Y-%m}", YEAR)[0])
+    if source.months:
+        start, dots, last = source.months.partition("..")
+        first = first_day(start)
+        end = min(end, month_end(last or start).date()) if last or not dots else end
+    asked_at = month_end(months_back(f"{(now - ready).date():%Y-%m}", 1)[0]) + ready if is_restated else None
+    return Span(first, max(first, end), asked_at)
 
 
 def _days_over(source: SourceSettings) -> Span:
@@ -125,6 +155,8 @@ def open_source(
         changed_since=changed_since,
         budget=budget,
         is_free=is_free,
+        api=source.facts.api,
+        asked_at=span.asked_at,
         **{name: getattr(source, name) for name in shared},
     )
     return open_store(source.location, base=base, options=options)

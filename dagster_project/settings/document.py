@@ -7,6 +7,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ValidationError
 
+from connectors.stores.opening import API
 from dagster_project.base.failures import UsageError, meant
 from dagster_project.settings.alerts import Alerts, Mail, Webhook
 from dagster_project.settings.lines import Parts, key_twice, line_of, variable, variable_in
@@ -207,7 +208,7 @@ def _location(path: Path, text: Any, parts: Parts, *, local: bool = False) -> st
     """A location as written, or a local path resolved against the file."""
     if not isinstance(text, str) or not text.strip():
         raise KeyUsageError(parts, f"'{parts[-1]}': this is no text", path)
-    if text.startswith(REMOTE) and not local:
+    if (text.startswith(REMOTE) or (text == API and parts[0] == "sources")) and not local:
         return text
     try:
         return str(Path(path.parent / Path(text).expanduser()).resolve())

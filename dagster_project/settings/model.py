@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, field_validator, model_validator
 
+from connectors.stores.opening import API
 from dagster_project.base.failures import UsageError, meant
 from dagster_project.base.kinds import KINDS, Descriptor, Kind
 from dagster_project.base.modes import readers_mode
@@ -36,6 +37,7 @@ IDLE_KEYS = {
     "prom+google": _ASKED | _AMAZON,
     "prom+aws": _ASKED | {"impersonate"},
     "wandb": _AMAZON | _BIGQUERY | {"impersonate"},
+    API: _BIGQUERY | {"requester_pays", "impersonate"},
 }
 
 
@@ -198,8 +200,12 @@ class SourceSettings(Strict):
     @model_validator(mode="after")
     def _keys_are_of_the_location(self) -> Self:
         scheme = self.location.partition("://")[0]
+        if self.location == API and not self.facts.api:
+            having = ", ".join(kind for kind, facts in KINDS.items() if facts.api)
+            raise ValueError(f"no API is asked for {self.kind}; kinds with `location: api` are {having}")
         if idle := sorted(self.model_fields_set & IDLE_KEYS.get(scheme, frozenset())):
-            raise ValueError(f"{', '.join(idle)} changes nothing for {scheme}://; leave it out")
+            where = scheme if scheme == API else f"{scheme}://"
+            raise ValueError(f"{', '.join(idle)} changes nothing for {where}; leave it out")
         return self
 
     @property

@@ -15,6 +15,7 @@ aws bcm-data-exports create-export --region us-east-1 --export file://carbon-exp
 
 aws iam create-role --role-name trainledger-reader --assume-role-policy-document file://trust-policy.json
 aws iam put-role-policy --role-name trainledger-reader --policy-name read-exports --policy-document file://reader-policy.json
+aws iam put-role-policy --role-name trainledger-reader --policy-name ask-apis --policy-document file://api-policy.json
 
 # the identity that trainledger runs as needs assume-policy.json, and landing-policy.json for `landing: s3://...`
 if [ -n "${landing_bucket}" ]; then

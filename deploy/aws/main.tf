@@ -147,6 +147,13 @@ resource "aws_iam_role_policy" "exports" {
   policy = templatefile("${path.module}/reader-policy.json", local.values)
 }
 
+# what `location: api` asks, and what doctor lists of Data Exports; without it only these lack
+resource "aws_iam_role_policy" "apis" {
+  name   = "ask-apis"
+  role   = aws_iam_role.reader.id
+  policy = templatefile("${path.module}/api-policy.json", local.values)
+}
+
 # for the identity that trainledger runs as, which your own code makes: attach both to it
 output "assume_policy" {
   value = templatefile("${path.module}/assume-policy.json", local.values)

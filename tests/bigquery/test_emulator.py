@@ -32,6 +32,7 @@ from tests.bigquery.described import fields_like
 from tests.bigquery.servers import Emulator, bigquery_emulator, must_be_installed
 from tests.connectors.gcp import BILLING, BILLING_2019, START, as_exported, cud_rows, koku_rows, line, write_partition
 from tests.connectors.kit import converted, rows_of
+from tests.connectors.prices import PRICING, price
 from tests.landing.kit import Organisation
 from tests.shared import SHARED, SHARED_REASON
 
@@ -163,6 +164,38 @@ def test_real_rows_through_the_emulator_have_the_totals_of_their_files(
     )
     assert set(of_table.outcomes()) == set(of_files.outcomes()) == {"landed"}
     assert of_table.raw(totals) == of_files.raw(totals) != []
+
+
+def test_a_price_list_is_read_by_the_words_of_its_skus_as_its_parquet_is(
+    client: bigquery.Client, emulator: Emulator, tmp_path: Path
+) -> None:
+    """Of a list of thousands of SKUs a table is asked for those of accelerators; a file has them all."""
+    name = f"{client.project}.prices.cloud_pricing_export"
+    client.create_dataset(f"{client.project}.prices")
+    client.create_table(bigquery.Table(name, schema=[bigquery.SchemaField.from_api_repr(one) for one in fields_like(PRICING)]))
+    lists = {
+        day: [
+            price(day=day),
+            price("Nvidia L9 GPU running in Iowa", "0.4", "us-central1", "us-east1", day=day),
+            price("N2 Instance Core running in Americas", "0.03", day=day),
+            price("Text model output tokens", "0.1", day=day, pricing_unit="count"),
+            price("Spicewood slice", "5", day=day, product_taxonomy=["GCP", "TPUs"]),
+        ]
+        for day in ("2026-04-01", "2026-04-02")
+    }
+    for rows in lists.values():
+        assert client.insert_rows_json(name, [as_exported(row) for row in rows]) == []
+    source = {"name": "prices", "kind": "gcp_prices"}
+    of_table = Organisation(tmp_path / "table", {**source, "location": f"bq://{name}", "endpoint_url": emulator.rest})
+    of_files = Organisation(tmp_path / "files", source)
+    for day, rows in lists.items():
+        of_files.deliver_prices(day, *rows, at="2026-04-03")
+    rows = r"select columns(c -> c not like '\_%' escape '\' and c <> 'line_number') from raw.gcp_prices order by all"
+    for organisation in (of_table, of_files):
+        assert organisation.outcomes() == {"landed": 2}
+    assert of_table.raw(rows) == of_files.raw(rows)
+    assert len(of_table.raw(rows)) == 8, "two days of a TPU, a GPU in two regions, and what only its category shows"
+    assert of_table.refresh() == []
 
 
 def test_when_the_partitions_of_a_table_were_written_is_asked_in_words_that_bigquery_knows(

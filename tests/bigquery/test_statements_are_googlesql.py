@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from datetime import date
 
+import pyarrow as pa
 import pytest
 
 from connectors.gcp.bigquery_sql import INGESTION, Axis, modified_sql, partition_sql, partitions_sql
-from connectors.gcp.tables import BILL, CARBON, FOCUS
+from connectors.gcp.tables import BILL, CARBON, FOCUS, PRICES
 from tests.bigquery.described import described, fields_like
 from tests.bigquery.servers import analysed, must_be_installed
 from tests.connectors.focus import FOCUS as FOCUS_EXPORT
 from tests.connectors.gcp import BILLING, BILLING_2019
 from tests.connectors.gcp import CARBON as CARBON_EXPORT
+from tests.connectors.prices import PRICING
 
 pytestmark = [pytest.mark.slow, pytest.mark.proved_by("googlesql")]
 
@@ -22,6 +24,7 @@ TABLES = {
     "acme-billing.exports.bill_2019": [*fields_like(BILLING_2019), *PSEUDO],
     "acme-billing.exports.focus": [*fields_like(FOCUS_EXPORT), *PSEUDO],
     "acme-billing.exports.carbon": fields_like(CARBON_EXPORT),
+    "acme-billing.exports.prices": [*fields_like(PRICING), *PSEUDO],
     # https://docs.cloud.google.com/bigquery/docs/information-schema-partitions (read 2026-11-22)
     "acme-billing.exports.INFORMATION_SCHEMA.PARTITIONS": [
         *({"name": name, "type": "STRING"} for name in ("table_catalog", "table_schema", "table_name", "partition_id")),
@@ -52,6 +55,13 @@ def statements() -> list[str]:
     name, description = "acme-billing.exports.carbon", described(CARBON_EXPORT)
     columns, _ = CARBON.columns_of(description, name)
     found += [partitions_sql(name, CARBON.own_axis, None), partition_sql(name, columns, CARBON.own_axis, DAY)]
+    name = "acme-billing.exports.prices"
+    plain = pa.schema([field for field in PRICING if field.name != "product_taxonomy"])  # which is in Beta
+    for schema in (PRICING, plain):
+        for divided in ({}, {"timePartitioning": {"type": "DAY"}}):
+            description = described(schema, **divided)
+            found.append(PRICES.look_sql(name, description, DAY, None, EARLIER))
+            found.append(PRICES.rows_sql(name, description, [DAY]))
     return found
 
 

@@ -15,6 +15,7 @@ from tests.connectors.focus import focus_line
 from tests.connectors.gcp import DAY, EMISSION, as_exported
 from tests.connectors.gcp import LINE as GOOGLE
 from tests.connectors.kit import CARBON as AWS_CARBON
+from tests.connectors.prices import price
 from tests.connectors.test_connector_gpu_monitoring import HEADER, HISTORY, LABELS, dcgm_export, gpu, nvml
 from tests.connectors.test_connector_job_forms import MLFLOW, PARENT, PIPELINE, RAY, REPORT, batch_child
 from tests.connectors.test_connector_kubernetes import JOBSET, PODS, listed
@@ -236,6 +237,7 @@ JSON_BASES |= {
     "gcp_billing lines": ("gcp_billing", f"{PARTITION}/part-0.jsonl", [as_exported(GOOGLE)]),
     "gcp_focus lines": ("gcp_focus", f"{PARTITION}/part-0.jsonl", [as_exported(focus_line())]),
     "gcp_carbon lines": ("gcp_carbon", f"{PARTITION}/part-0.jsonl", [as_exported(EMISSION)]),
+    "gcp_prices lines": ("gcp_prices", f"{PARTITION}/part-0.jsonl", [as_exported(price())]),
     "provider_totals answer": ("provider_totals", "payer=000000000017/2026.json", ANSWER),
 }
 TEXT_BASES |= {

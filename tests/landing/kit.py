@@ -25,6 +25,7 @@ from dagster_project.warehouse.raw import create_raw
 from tests.connectors.aws_focus import focus_rows, write_focus
 from tests.connectors.focus import FOCUS, focus_of
 from tests.connectors.gcp import CARBON, EMISSION, LINE, write_partition
+from tests.connectors.prices import PRICING
 from tests.connectors.xspaces import counter, device, space_of
 
 PAYER = "000000000017"
@@ -257,6 +258,10 @@ class Organisation:
         emissions = [{**EMISSION, "usage_month": dt.date.fromisoformat(f"{month}-01"), **row} for row in rows]
         folder = self.folder / "exports" / source
         set_time(write_partition(folder, f"{month}-01", *emissions, schema=CARBON), at)
+
+    def deliver_prices(self, day: str, *rows: dict[str, Any], at: str, source: str = "prices") -> None:
+        """Write one day of Google's price list, as of a time."""
+        set_time(write_partition(self.folder / "exports" / source, day, *rows, schema=PRICING), at)
 
     def refresh(self) -> list[Landed]:
         """Plan and land."""

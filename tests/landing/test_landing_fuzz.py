@@ -30,6 +30,7 @@ from dagster_project.landing.deriving.typed_select import parts_select
 from dagster_project.landing.opening import open_landing
 from dagster_project.landing.planning import land_all, make_plan
 from tests import nightly
+from tests.connectors.prices import price
 from tests.connectors.test_connector_prometheus import asked
 from tests.landing.kit import Organisation, bill_line, carbon_row, write_points, write_profile, write_samples
 
@@ -66,6 +67,7 @@ def write_good(folder: Path) -> Organisation:
         "gcp_billing": "google",
         "gcp_focus": "focus",
         "gcp_carbon": "google-carbon",
+        "gcp_prices": "prices",
     }
     sources = [{"name": names.get(kind, kind), "kind": kind} for kind in KINDS]
     made = Organisation(folder, *sources, {"name": "good", "kind": "aws_cur"})
@@ -76,6 +78,7 @@ def write_good(folder: Path) -> Organisation:
     made.deliver_google("2026-04-01", {}, {"cost": 2.5}, at=AT)
     made.deliver_focus("2026-04-01", {}, {"cost": 2.5}, at=AT)
     made.deliver_google_carbon("2026-04", {}, at=AT)
+    made.deliver_prices("2026-04-01", price(), price("TPU7x running in Americas", "12", "us-west1", "us-east1"), at=AT)
     exports = folder / "exports"
     node = {"resource_id": "i-1", "accelerator_type": "trn1.32xlarge", "chips": 16, "started_at": "2026-04-01T00:00:00Z"}
     attempt = {"attempt_id": 1, "state": "failed", "ended_at": "2026-04-02T00:00:00Z", "nodes": [node]}

@@ -22,6 +22,7 @@ from dagster_project.landing.fetching import SMALL, TOGETHER, batches
 from dagster_project.landing.land import Landed
 from dagster_project.settings import SourceSettings
 from tests import nightly
+from tests.connectors.prices import price
 from tests.landing.kit import (
     Organisation,
     bill_line,
@@ -73,6 +74,7 @@ def two_of_every_kind(folder: Path) -> Organisation:
     organisation.deliver_google("2026-04-04", hour("2026-03-31T23:00", invoice_month="202605"), at="2026-04-05")
     organisation.deliver_focus("2026-04-04", hour("2026-03-31T23:00"), at="2026-04-05", BillingAccountId="G")
     organisation.deliver_google_carbon("2026-05", {}, at="2026-06-05")
+    organisation.deliver_prices("2026-05-04", price("TpuV6e", "2.7", "us-east5", "us-south1", day="2026-05-04"), at="2026-05-05")
     write_samples(exports / "neuron/run=b/host=i-2/20260501T000000Z.jsonl", "2026-05-01T00:00:30Z", at="2026-05-02")
     write_points(exports / "tpu/more.json", "2026-05-01T00:01:00Z", at="2026-05-02", run="b")
     write_profile(exports / "profiles/plugins/profile/s/host-2.xplane.pb", at="2026-05-02")

@@ -14,6 +14,7 @@ from tests.connectors.focus import FOCUS
 from tests.connectors.gcp import BILLING, CARBON
 from tests.connectors.kit import CARBON as EMISSION
 from tests.connectors.kit import LINE, table, write_bytes, write_manifest, write_parquet
+from tests.connectors.prices import PRICING
 from tests.connectors.test_connector_aws_carbon import export
 from tests.connectors.xspaces import space_of
 from tests.landing.kit import Organisation
@@ -49,6 +50,7 @@ EMPTY: dict[str, tuple[Callable[[Path], object], str, bool]] = {  # what writes 
     "gcp_billing": (google(BILLING), "no_rows", True),
     "gcp_focus": (google(FOCUS), "no_rows", True),
     "gcp_carbon": (google(CARBON), "no_rows", True),
+    "gcp_prices": (google(PRICING), "no_rows", True),
     "fx_rates": (text("a.csv", "rate_date,base_currency,quote_currency,rate\n"), "no_rows", True),
     "user_inputs": (text("a.csv", "kind,key,value,unit,source\n"), "no_rows", True),
     "provider_totals": (text("a.csv", "provider_name,payer_account_id,usage_month,currency,amount\n"), "no_rows", True),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from tests.connectors.prices import price
 from tests.connectors.test_connector_prometheus import asked
 from tests.landing.kit import (
     Organisation,
@@ -25,6 +26,7 @@ SOURCES = {
     "google": "gcp_billing",
     "focus": "gcp_focus",
     "google-carbon": "gcp_carbon",
+    "prices": "gcp_prices",
     "neuron": "neuron_monitor",
     "tpu": "tpu_monitoring",
     "profiles": "xprof",
@@ -57,6 +59,7 @@ def whole_company(folder: Path) -> Organisation:
     organisation.deliver_google("2026-04-03", hour("2026-04-03"), hour("2026-04-03T01:00"), at="2026-04-04")
     organisation.deliver_focus("2026-04-03", hour("2026-04-03"), hour("2026-04-03T01:00"), at="2026-04-04", BillingAccountId="F")
     organisation.deliver_google_carbon("2026-04", {}, {"project": None}, at="2026-05-16")
+    organisation.deliver_prices("2026-04-03", price(), price("TpuV5e Spot", "0.6"), at="2026-04-04")
     exports = folder / "exports"
     samples = exports / "neuron/run=a/host=i-1/20260401T000000Z.jsonl"
     write_samples(samples, "2026-04-01T00:01:00Z", "2026-04-01T00:02:00Z", at="2026-04-02")

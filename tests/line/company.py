@@ -7,6 +7,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.connectors.prices import price
 from tests.landing.kit import Organisation, bill_line, carbon_row, hour, set_time, write_points, write_run, write_samples
 
 MONTHS = ("2026-01", "2026-03", "2026-05", "2026-07", "2026-09")
@@ -29,6 +30,7 @@ class Company:
     rates: dict[str, float] = field(default_factory=dict)
     watts: dict[tuple[str, str], float] = field(default_factory=dict)  # kind, month
     stated: dict[str, int] = field(default_factory=dict)  # what Google states that a month costs, in a currency of no bill
+    listed: dict[str, float] = field(default_factory=dict)  # what Google lists an hour of a chip at
     pue: float = 1.15
     clock: int = 0
 
@@ -49,6 +51,8 @@ class Company:
             ]
             self.carbon[month] = [carbon_row(1.25, month=month), carbon_row(0.5, month=month, version="v3.0.0")][:1]
             self.google[month] = [hour(f"{month}-03T{at:02d}:00", labels=[]) for at in range(3)]
+            # at what it would cost on demand the price list alone shows
+            self.google[month][1]["sku"] = {"id": "0561-8741-3BC7", "description": "TpuV5e attached to Spot Preemptible VMs"}
             self.focus[month] = [hour(f"{month}-04T{at:02d}:00", labels=[], resource=None) for at in range(2)]
             self.google_carbon[month] = [{}]
             self.nodes[month] = {
@@ -59,6 +63,7 @@ class Company:
             }
             self.rates[month] = 0.9 + number / 100
             self.stated[month] = 100
+            self.listed[month] = 1.25
             for deliver in (
                 self.bill,
                 self.aws_focus_bill,
@@ -66,6 +71,7 @@ class Company:
                 self.google_bill,
                 self.focus_bill,
                 self.google_carbon_file,
+                self.price_list,
                 self.run,
                 self.neuron,
                 self.tpu,
@@ -99,6 +105,11 @@ class Company:
 
     def google_carbon_file(self, month: str) -> None:
         self.organisation.deliver_google_carbon(month, *self.google_carbon[month], at=self.at())
+
+    def price_list(self, month: str) -> None:
+        """In force for four weeks, so for the next month as well, of which this company has nothing."""
+        day = f"{month}-02"
+        self.organisation.deliver_prices(day, price(amount=f"{self.listed[month]}", day=day), at=self.at())
 
     def run(self, month: str) -> None:
         folder = self.organisation.folder / "exports/runs"

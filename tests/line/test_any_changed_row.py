@@ -102,6 +102,11 @@ def change_tpu(company: Company, month: str, draw: random.Random) -> None:
     company.tpu(month, minutes=draw.choice([5, 7]))
 
 
+def change_price(company: Company, month: str, draw: random.Random) -> None:
+    company.listed[month] += 0.25
+    company.price_list(month)
+
+
 def change_rate(company: Company, month: str, draw: random.Random) -> None:
     company.rates[month] += 0.01
     company.tables()
@@ -164,6 +169,7 @@ CHANGES: dict[str, Callable[[Company, str, random.Random], None]] = {
     "power_meters": change_meter,
     "prometheus": change_metrics,
     "wandb": change_events,
+    "gcp_prices": change_price,
     "fx_rates": change_rate,
     "user_inputs": change_own_figure,
     "provider_totals": change_total,
@@ -184,6 +190,7 @@ NAMES = {
     "power_meters": "meters",
     "prometheus": "metrics",
     "wandb": "events",
+    "gcp_prices": "prices",
     "fx_rates": "fx",
     "user_inputs": "own",
     "provider_totals": "totals",

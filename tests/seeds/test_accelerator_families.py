@@ -29,4 +29,4 @@ def test_every_aws_type_of_the_catalogue_is_of_one_of_them() -> None:
     with (project_folder() / "seeds/accelerator_types.csv").open() as file:
         types = [row["accelerator_type"] for row in csv.DictReader(file) if row["provider_name"] == "AWS"]
     assert len(types) > 5
-    assert [name for name in types if not re.match(f"({AWS_FAMILIES})", name)] == []
+    assert [name for name in types if not re.match(f"({AWS_FAMILIES}|{ULTRASERVERS})", name)] == []

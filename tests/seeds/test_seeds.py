@@ -146,6 +146,7 @@ def test_every_accelerator_type_the_product_promises_is_there() -> None:
     promised |= {f"{series}-{count}g" for series in ("a2-highgpu", "a2-ultragpu", "a3-highgpu") for count in (1, 2, 4, 8)}
     promised |= {"p6-b200.48xlarge", "a2-megagpu-16g", "a3-megagpu-8g", "a3-ultragpu-8g", "a4-highgpu-8g"}
     promised |= {"p6-b300.48xlarge", "p6e-gb200.36xlarge", "p6e-gb300.36xlarge", "a4x-highgpu-4g", "a4x-maxgpu-4g", "v8t", "v8i"}
+    promised |= {"gr6.4xlarge", "gr6.8xlarge", "u-p6e-gb200x36", "u-p6e-gb200x72"}
     promised |= {f"{family}.{size}" for family in ("g7", "g7e") for size in sizes[1:5] + sizes[6:]}
     promised |= {f"g4-standard-{cpus}" for cpus in (48, 96, 192, 384)}
     promised |= {"v4", "v5e", "v5p", "v6e", "v7x"} | CHIPS_OF_ANYBODY | {"trn1", "trn2", "inf2"}

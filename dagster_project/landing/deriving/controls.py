@@ -154,6 +154,14 @@ def _carbon_versions(_: str, rows: Rows) -> Controls:
     return Controls(payers=sorted(versions), payer_versions=versions, model_version=highest_version(versions.values()) or None)
 
 
+def _aws_carbon(partition: str, rows: Rows) -> Controls:
+    """The payers of a month, whose partition names its model version; of an answer of the API its rows do."""
+    version = partition.partition("@")[2].partition("~")[0]
+    if version == "api":
+        return _carbon_versions("", rows)
+    return Controls(payers=sorted({payer for payer, _ in rows}), model_version=version or None)
+
+
 # of what speaks for runs, months and names say what is built again: always a superset of what SQL will use
 # SQL finds what a gauge's point covers from the points of two days around it; a day more leaves no edge to think about
 POINT_REACH = timedelta(days=3)
@@ -268,11 +276,9 @@ BY_KIND = {
         },
     ),
     "aws_carbon": Asked(
-        {"payer_account_id": "payer_account_id"},
-        {"payers": f"SELECT DISTINCT delivery, payer_account_id FROM {GROUPS} WHERE payer_account_id <> '' ORDER BY ALL"},
-        lambda name, payers: Controls(
-            payers=[payer for (payer,) in payers], model_version=name.partition("@")[2].partition("~")[0] or None
-        ),
+        {"payer_account_id": "payer_account_id", "model_version": "coalesce(model_version, '')"},
+        {"rows": f"SELECT DISTINCT delivery, payer_account_id, model_version FROM {GROUPS} WHERE payer_account_id <> ''"},
+        lambda name, rows: _aws_carbon(name, rows),
     ),
     "gcp_billing": GCP_BILLING,
     "gcp_focus": replace(
@@ -287,6 +293,23 @@ BY_KIND = {
         {"payer_account_id": "billing_account_id", "model_version": "coalesce(model_version, '')"},
         {"rows": f"SELECT DISTINCT delivery, payer_account_id, model_version FROM {GROUPS}"},
         _carbon_versions,
+    ),
+    # a list is in force for at most 28 days (int_gcp_list_prices): in its month, and in the one after it
+    "gcp_prices": Asked(
+        {
+            "first_month": "strftime(pricing_as_of_time, '%Y-%m')",
+            "last_month": "strftime(pricing_as_of_time + INTERVAL 27 DAY, '%Y-%m')",
+        },
+        {
+            "prices": f"""
+                SELECT delivery, month, {DIGEST}
+                FROM (SELECT *, unnest(list_distinct([first_month, last_month])) AS month FROM {GROUPS})
+                GROUP BY 1, 2 ORDER BY 2
+            """
+        },
+        lambda _, prices: Controls(
+            figures=[Figures(first_month=month, is_of_one_month=True, digest=digest) for month, digest in prices]
+        ),
     ),
     # a rate converts the month in whose last eight days it lies; one of the first days of a month converts none
     "fx_rates": Asked(

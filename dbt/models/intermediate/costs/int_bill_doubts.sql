@@ -1,7 +1,13 @@
 {{ config(materialized='by_month') }}
 
+-- exports of FOCUS have one name for it
+with focus_sources as (
+    select distinct source_name from {{ source('raw', 'delivery_totals') }}
+    where kind in ('aws_focus', 'gcp_focus')
+),
+
 -- place: what one doubt is listed once for, a delivery of AWS, an object of Google Cloud
-with bill_lines as (
+bill_lines as (
     select
         usage_month,
         line_id,
@@ -13,7 +19,10 @@ with bill_lines as (
         position,
         line_count,
         region_id,
-        'product_region_code' as region_column,
+        case
+            when source_name in (select focus_sources.source_name from focus_sources) then 'RegionId'
+            else 'product_region_code'
+        end as region_column,
         false as is_unknown_tpu,
         cast(null as string) as sku_description
     from {{ ref('int_aws_lines') }}
@@ -31,7 +40,9 @@ with bill_lines as (
         row_number as position,
         line_count,
         region_id,
-        'location_region' as region_column,
+        case
+            when source_name in (select focus_sources.source_name from focus_sources) then 'RegionId' else 'location_region'
+        end as region_column,
         is_unknown_tpu,
         sku_description
     from {{ ref('int_gcp_lines') }}

@@ -26,14 +26,17 @@
     ('gb300', 'nvidia-gb300'),
     ('rtx pro 6000', 'nvidia-rtx-pro-6000'),
 ] %}
-with skus as (
-    select distinct
-        service_code,
-        service_description,
-        sku_description,
-        lower(sku_description) as sku,
-        lower(service_description) as service
-    from {{ ref('stg_gcp_billing__lines') }}
+with named as (
+    select service_code, service_description, sku_description from {{ ref('stg_gcp_billing__lines') }}
+
+    union
+
+    -- before any of them is used
+    select service_code, service_description, sku_description from {{ ref('stg_gcp_prices__prices') }}
+),
+
+skus as (
+    select *, lower(sku_description) as sku, lower(service_description) as service from named
 ),
 
 recognised_skus as (

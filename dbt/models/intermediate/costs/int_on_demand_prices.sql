@@ -7,11 +7,20 @@ with prices as (
         own.price_per_unit as price_per_hour,
         coalesce(own.valid_from, date '0001-01-01') as price_from,
         coalesce(own.valid_to, date '9999-12-31') as price_to,
-        own.region_id is null as is_of_every_region
+        own.region_id is null as is_of_every_region,
+        false as is_list
     from {{ ref('int_own_prices') }} as own
     inner join {{ ref('regions') }} as regions
         on own.provider_name = regions.provider_name and coalesce(own.region_id, regions.region_id) = regions.region_id
     where own.purchase_option = 'on_demand'
+
+    union all
+
+    select
+        provider_name, accelerator_type, region_id, currency as billing_currency, price_per_unit as price_per_hour,
+        valid_from as price_from, valid_to as price_to, false as is_of_every_region, true as is_list
+    from {{ ref('int_gcp_list_prices') }}
+    where purchase_option = 'on_demand'
 ),
 
 spans as (
@@ -35,8 +44,8 @@ inner join prices
         and spans.billing_currency = prices.billing_currency
         and prices.price_from <= spans.slice_from
         and prices.price_to >= spans.slice_to
--- of the region before of every one, then what began later
+-- the organisation's own before the provider's list, of the region before of every one, then what began later
 qualify row_number() over (
     partition by spans.provider_name, spans.accelerator_type, spans.region_id, spans.billing_currency, spans.slice_from
-    order by prices.is_of_every_region, prices.price_from desc
+    order by prices.is_list, prices.is_of_every_region, prices.price_from desc
 ) = 1

@@ -193,6 +193,19 @@ where reason = 'unknown_tpu_sku'
 
 union all
 
+-- known before it is used
+select
+    source_name,
+    source_object,
+    row_number,
+    'sku.description' as column_name,
+    sku_words || ' (' || cast(sku_count as string) || ' SKUs)' as value,
+    'unknown_price_sku' as reason,
+    doubt || '; before you use it, add the spelling to int_gcp_skus or the type to the catalogue, with its source' as remedy
+from {{ ref('int_gcp_price_doubts') }}
+
+union all
+
 select
     source_name,
     source_object,
