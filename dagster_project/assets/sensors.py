@@ -1,8 +1,8 @@
 """The sensor new_deliveries: a look at every folder and bucket, and a refresh where there is something to land or to build.
 
 A look lists and reads what the landing knows; it writes nothing, starts no engine and imports no client of BigQuery. A table, a
-server of metrics or an API is not looked at here, because each look at it is a query: once a day (UTC) a refresh is requested that looks at
-them too. The refreshes in between look at what was listed.
+server of metrics or an API is not looked at here, because each look at it is a query: once a day (UTC) a refresh is requested
+that looks at them too. The refreshes in between look at what was listed.
 
 The cursor keeps what the last request was for. What a refresh leaves as it is (a refused build, a location that cannot be read)
 does not request another one until something changes, or until the next day.
