@@ -138,6 +138,8 @@ def _refresh(
                         done.build = step.build
                     elif isinstance(step, steps.BroughtToBucket):
                         done.shared = step
+                    elif isinstance(step, steps.Bundled):
+                        say(str(step).capitalize())
                     run.show(step)
                     draw(listener, step)
             if not only:
