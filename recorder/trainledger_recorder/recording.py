@@ -55,6 +55,7 @@ class Settings:
     only: Sequence[str] | None = None  # None: whatever is here
     period: int = 5
     rotate_seconds: float = 3600.0
+    by_day: bool = False
     rotate_bytes: int = 64 << 20
     spool_bytes: int = 1 << 30
     drain_seconds: float = 30.0
@@ -121,9 +122,11 @@ class Recorder:
         fields, tags = fields_of(asked.fields, software_here(asked.sysfs))
         token = subject.token or self._session.name
         self._file = RunFile(self._job, host, subject.started_at, token, fields, tags | dict(asked.tags))
-        most = min(asked.rotate_bytes, asked.spool_bytes // 4)
+        most = asked.spool_bytes // 4  # of a day one file, unless it is a quarter of what may wait
+        if not asked.by_day:
+            most = min(asked.rotate_bytes, most)
         names = self._job.run_id, host.resource_id
-        self._writer = Writer(self._session, *names, most, asked.rotate_seconds, self._monotonic, self._say)
+        self._writer = Writer(self._session, *names, most, asked.rotate_seconds, self._monotonic, self._say, asked.by_day)
         self._register()
         self._write_record("running")
         kinds = kinds_here(self._environment, asked.sysfs) if asked.only is None else list(asked.only)
