@@ -84,8 +84,12 @@ def refresh(
     Raises GateError when the build is not published; everything that was landed stays landed.
     """
     home = Home.of(settings)
-    with watched(home, "refresh", say) as watch:
-        return _refresh(home, watch, only, full, months, wait, say, listener)
+    gc.disable()  # until Dagster is there: some hundred thousand objects that stay would be looked through again and again
+    try:
+        with watched(home, "refresh", say) as watch:
+            return _refresh(home, watch, only, full, months, wait, say, listener)
+    finally:
+        gc.enable()
 
 
 def _refresh(
@@ -116,7 +120,6 @@ def _refresh(
         if not only and not looked.missing.is_noted(settings.cache):
             _show_look(home, looked, started, wait, say)
     else:
-        gc.disable()  # until Dagster is there: some hundred thousand objects that stay would be looked through again and again
         from dagster_project.assets.command_line import refresh_run  # here: a refresh without news imports no Dagster
 
         with writer_lock(home.root, "trainledger refresh", wait, say):

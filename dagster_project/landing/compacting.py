@@ -69,7 +69,7 @@ def compact(sources: Iterable[SourceSettings], landing: Landing, *, by_itself: b
                 if len(some) >= least and (done := _bundle(landing, source.name, day, some)):
                     yield done
         landing.known.read(source.name)
-    landing.known.save()
+    landing.known.save(keeps_contents=True)
 
 
 def _is_small(generation: Generation) -> bool:

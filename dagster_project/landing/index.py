@@ -130,10 +130,15 @@ class Index:
             used.shelved[path] = Shelved(stamp, contents)
         return contents
 
-    def save(self) -> None:
-        """Write what was used, where that is not what the files say; without it the next look reads it again."""
+    def save(self, *, keeps_contents: bool = False) -> None:
+        """Write what was used, where that is not what the files say; without it the next look reads it again.
+
+        Who asked for no contents keeps those that are known.
+        """
         for source, used in self._used.items():
             known = self._known[source]
+            if keeps_contents:
+                used.shelved = known.shelved | used.shelved
             if _is_new(used.places, known.places) or _is_new(used.shelved, known.shelved):
                 with modes.owner_alone():
                     durable.put(self._path(source), msgspec.msgpack.encode(used))

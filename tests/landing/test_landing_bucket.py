@@ -262,13 +262,13 @@ def test_bundles_of_a_bucket_are_read_compared_and_derived_from_again(tmp_path: 
         assert line.plan().is_empty
         assert line.landing.read("neuron") == line.landing.store.read("neuron") == before
         assert organisation.raw(SAMPLES) == rows
-        told: list[str] = []
-        assert verify_landing(organisation.settings, told.append) == 0 and told[-1].startswith("3 of 3 landed objects")
+        shown: list[str] = []
+        assert verify_landing(organisation.settings, shown.append) == 0 and shown[-1].startswith("3 of 3 landed objects")
         shutil.rmtree(organisation.settings.cache)
     data = bucket.get(f"ledger/neuron/{made.bundle}")
     bucket.put(f"ledger/neuron/{made.bundle}", data.replace(b"2026-05-01T02:05", b"2026-05-01T02:06"))
-    told.clear()
-    assert verify_landing(organisation.settings, told.append) == 1
-    assert f"of {bucket.uri}/ledger/neuron/{made.bundle}: sha256 " in told[0] and told[-1].startswith("2 of 3")
+    shown.clear()
+    assert verify_landing(organisation.settings, shown.append) == 1
+    assert f"of {bucket.uri}/ledger/neuron/{made.bundle}: sha256 " in shown[0] and shown[-1].startswith("2 of 3")
     with pytest.raises(SourceError, match="other bytes than were landed"):
         organisation.line.elect()

@@ -16,9 +16,10 @@ import pytest
 from dagster_project.base.failures import SourceError
 from dagster_project.commands import compacting as command
 from dagster_project.commands.verifying import verify_landing
-from dagster_project.landing import compacting
+from dagster_project.landing import compacting, index
 from dagster_project.landing.bundles import BUNDLES
 from dagster_project.landing.records import RECORD
+from dagster_project.landing.shelf import Shelf
 from tests import nightly
 from tests.landing.kit import Line, Organisation, bill_line, instant, write_run, write_samples
 from tests.simulation.disk import Disk
@@ -33,7 +34,7 @@ SOURCES = (
 
 
 def samples(organisation: Organisation, day: str, *hours: int, minute: str = "05", at: str | None = None) -> None:
-    """A file of an hour of one machine, published ten minutes later unless told otherwise."""
+    """A file of an hour of one machine, published ten minutes later unless lines otherwise."""
     for hour in hours:
         path = organisation.folder / f"exports/neuron/run=run-0/host=i-0123456789abcdef0/{day}T{hour:02}-00-00Z.jsonl"
         write_samples(path, f"{day}T{hour:02}:{minute}:00Z", at=at or f"{day}T{hour:02}:10")
@@ -74,8 +75,8 @@ def landed(organisation: Organisation) -> dict[str, Any]:
 
 
 def verified(organisation: Organisation) -> tuple[int, list[str]]:
-    told: list[str] = []
-    return verify_landing(organisation.settings, told.append), told
+    lines: list[str] = []
+    return verify_landing(organisation.settings, lines.append), lines
 
 
 def known(organisation: Organisation) -> dict[str, Any]:
@@ -142,7 +143,12 @@ def test_what_comes_again_is_held_against_what_is_in_a_bundle(organisation: Orga
 def test_a_look_at_bundles_asks_the_disk_for_each_once_and_opens_none(
     organisation: Organisation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    compact(organisation)  # and keeps what it read
+    monkeypatch.setattr(index, "SETTLED", -(10**12))  # what was written a moment ago is kept
+    line = organisation.line
+    line.elect()
+    line.landing.known.save()
+    compact(organisation)  # and keeps what it read, and what was known of the rows
+    monkeypatch.setattr(Shelf, "find", lambda *_: pytest.fail("contents were read again"))
     store = organisation.line.landing.store
     monkeypatch.setattr(type(store), "bundle", lambda *_: pytest.fail("a bundle was opened"))
     line = organisation.line
@@ -159,10 +165,10 @@ def test_a_bit_that_a_bundle_lost_is_named_with_its_object_and_never_derived_fro
     data[place] ^= 1
     path.write_bytes(data)
     os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
-    code, told = verified(organisation)
-    assert code == 1 and told[-1].startswith("8 of 9 landed objects")  # a bill has a manifest
-    assert "neuron run=run-0~host=i-0123456789abcdef0~2026-04-01T02-00-00Z.jsonl: " in told[0]
-    assert f" of {path}: sha256 " in told[0] and told[0].endswith("found")
+    code, lines = verified(organisation)
+    assert code == 1 and lines[-1].startswith("8 of 9 landed objects")  # a bill has a manifest
+    assert "neuron run=run-0~host=i-0123456789abcdef0~2026-04-01T02-00-00Z.jsonl: " in lines[0]
+    assert f" of {path}: sha256 " in lines[0] and lines[0].endswith("found")
     shutil.rmtree(organisation.settings.cache)
     with pytest.raises(SourceError, match="other bytes than were landed"):
         organisation.line.elect()
@@ -255,12 +261,12 @@ def test_a_look_while_deliveries_move_misses_none(organisation: Organisation, mo
 
 
 def test_the_command_names_each_bundle_and_states_when_there_is_nothing_to_do(organisation: Organisation) -> None:
-    told: list[str] = []
-    command.run(organisation.settings, wait=0, tell=told.append, say=told.append)
-    assert told[0].startswith("compacted 3 deliveries of neuron, 2026-04-01, into _bundles/2026-04-01-") and len(told) == 3
-    told.clear()
-    command.run(organisation.settings, wait=0, tell=told.append, say=told.append)
-    assert told == ["Nothing is to be compacted: no source has two small deliveries of one day in folders of their own."]
+    lines: list[str] = []
+    command.run(organisation.settings, wait=0, tell=lines.append, say=lines.append)
+    assert lines[0].startswith("compacted 3 deliveries of neuron, 2026-04-01, into _bundles/2026-04-01-") and len(lines) == 3
+    lines.clear()
+    command.run(organisation.settings, wait=0, tell=lines.append, say=lines.append)
+    assert lines == ["Nothing is to be compacted: no source has two small deliveries of one day in folders of their own."]
 
 
 def test_a_question_about_sources_borrows_what_is_in_a_bundle(organisation: Organisation) -> None:
