@@ -18,7 +18,7 @@ from dagster_project.commands.options import DEFAULT_CONFIG, Config, Format, Jso
 from dagster_project.commands.planning_cli import plan
 from dagster_project.commands.report_cli import export_app, report_app
 from dagster_project.commands.starter_cli import init
-from dagster_project.commands.upkeep_cli import accept, dbt, prune
+from dagster_project.commands.upkeep_cli import accept, compact, dbt, prune
 
 # the groups of `trainledger --help`, in their order; a command belongs to one of them
 GROUPS = {
@@ -26,7 +26,7 @@ GROUPS = {
     "Every day": ("status", "run", "sql", "accept", "ui", "mcp", "record"),
     "Reports": ("report", "plan", "export"),
     "Proof": ("trace", "verify", "sign", "restatements", "digest"),
-    "Upkeep": ("prune", "dbt"),
+    "Upkeep": ("prune", "compact", "dbt"),
 }
 
 
@@ -59,6 +59,7 @@ app.command()(sign)
 app.command()(restatements)
 app.command()(accept)
 app.command()(prune)
+app.command()(compact)
 app.command(context_settings={"ignore_unknown_options": True})(dbt)
 
 

@@ -26,7 +26,7 @@ SPECS = (
     Spec("nothing_new", "refresh that finds nothing new, tiny home; nothing is written", "CPU s", 1),
     Spec(
         "nothing_new_20000",
-        "refresh that finds nothing new among 20,000 deliveries; nothing is written",
+        "refresh that finds nothing new among 20,000 deliveries, which the first one made five bundles of; nothing is written",
         "CPU s",
         3,
         needs_full_size=True,
@@ -72,7 +72,7 @@ def _new_versions(bench: Bench) -> Iterator[tuple[str, Reading]]:
 
 
 def _many(bench: Bench) -> Reading:
-    """A home whose telemetry came in very many small files."""
+    """A home whose telemetry came in very many small files, which the first refresh compacts by itself."""
     count = DELIVERIES // 20 if bench.is_quick else DELIVERIES
     home = bench.bill(f"many-{count}", 0)
     location = home.configure("neuron", "neuron_monitor")

@@ -2,7 +2,7 @@
 
 Documents carry neither time nor run. A collector wraps them and stamps its host and the time they arrived, which ends their
 period; a bare document takes its host from the object's key and its time from the key's start plus the periods before it, each
-group by its own.
+group by its own. A recorder that reduces gives a line per device and minute instead, with sums (neuron_reduced).
 Utilisation is not power: what it costs in energy is decided in SQL.
 """
 
@@ -15,12 +15,13 @@ from operator import attrgetter
 import msgspec
 
 from connectors.formats.accelerators import accelerator_type_of
-from connectors.formats.schema import Schema
+from connectors.formats.schema import BigInt, Schema, optional
 from connectors.formats.text_lines import TextFile
 from connectors.layouts.single_files import packed
 from connectors.telemetry.converting import Group, Reader, find_and_convert
 from connectors.telemetry.neuron_devices import usual_devices
-from connectors.telemetry.neuron_documents import Document, devices_of, periods_of, run_tag_of
+from connectors.telemetry.neuron_documents import Document, Instance, devices_of, periods_of, run_tag_of
+from connectors.telemetry.neuron_reduced import Reduced, stretch_of
 from connectors.telemetry.regions import region_of
 from connectors.telemetry.samples import (
     COLUMNS,
@@ -34,10 +35,14 @@ from connectors.telemetry.samples import (
 )
 
 KIND = "neuron_monitor"
-SCHEMA = Schema(COLUMNS, remedy_page="docs/sources/neuron_monitor.md", measures=SAMPLE_MEASURES)
+# of a reduced minute the sum of parts per million times microseconds
+COLUMNS_HERE = (*COLUMNS, *optional("used_ppm_us", BigInt))
+MEASURES = SAMPLE_MEASURES | {"used_ppm_us": 0}
+SCHEMA = Schema(COLUMNS_HERE, remedy_page="docs/sources/neuron_monitor.md", measures=MEASURES)
 
 _REMEDY = "Deliver neuron-monitor's documents as it prints them."
 _NO_TIME = "Wrap each document with collected_at, or name the object by its UTC start."
+_NO_HOST = "Name the host in the wrapper or in the key as host=<resource_id>."
 _UNCLEAR = "Wrap each document with collected_at, or give all groups of neuron-monitor's configuration one period."
 
 
@@ -47,6 +52,7 @@ class Line(Document, gc=False):
     collected_at: str | None = None
     host: Host | None = None
     document: Document | None = None
+    reduced: Reduced | None = None
 
 
 _LINE = msgspec.json.Decoder(Line)
@@ -56,7 +62,7 @@ _SHARED = (
     *("document_hash", "line_number", "run_key", "host_id", "device_count", "sample_start", "sample_end", "evidence"),
     *("is_idle_by_absence", "accelerator_type", "region_id"),
 )
-_OWN = ("device_index", "utilisation_ratio", "effective_flops")
+_OWN = ("device_index", "utilisation_ratio", "effective_flops", "used_ppm_us")
 
 
 class Clock:
@@ -115,6 +121,9 @@ def _groups(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Gro
             line = decode_json(
                 _LINE, text, _REMEDY, broken="A line cut off by a crash stays lost; else deliver whole lines of JSON."
             )
+            if line.reduced is not None:
+                yield _reduced(line, line.reduced, facts, number)
+                continue
             document = line.document or line
             periods = periods_of(document)
             if not periods:
@@ -139,7 +148,7 @@ def _group(line: Line, document: Document, facts: KeyFacts, number: int, start: 
     instance = document.instance_info
     host_id = host.resource_id or facts.host or (instance.instance_id if instance else None)
     if not host_id:
-        raise SampleError("missing_host", "host.resource_id", "Name the host in the wrapper or in the key as host=<resource_id>.")
+        raise SampleError("missing_host", "host.resource_id", _NO_HOST)
     ratios, flops = usual_devices(document) or devices_of(document)
     is_idle = not document.neuron_runtime_data
     type_ = accelerator_type_of((instance.instance_type if instance else None) or host.instance_type)
@@ -149,7 +158,33 @@ def _group(line: Line, document: Document, facts: KeyFacts, number: int, start: 
     digest = hashlib.sha256(_CANONICAL.encode([host_id, start, end, _READ(document)])).hexdigest()
     count, evidence = len(ratios), "presence" if is_idle else "measured"
     shared = (digest, number, run, host_id, count, start, end, evidence, is_idle, type_, region)
-    return Group(shared, (range(count), ratios, flops))
+    return Group(shared, (range(count), ratios, flops, [None] * count))
 
 
-find_deliveries, convert = find_and_convert(KIND, {packed(".jsonl", ".ndjson", ".json"): Reader(_groups, _SHARED, _OWN)})
+def _reduced(line: Line, reduced: Reduced, facts: KeyFacts, number: int) -> Group:
+    host, instance = line.host or Host(), reduced.instance_info or Instance()
+    host_id = host.resource_id or facts.host or instance.instance_id
+    if not host_id:
+        raise SampleError("missing_host", "host.resource_id", _NO_HOST)
+    one = stretch_of(reduced, host_id)
+    type_ = accelerator_type_of(instance.instance_type or host.instance_type)
+    region = region_of(instance.instance_region, instance.instance_availability_zone)
+    shared = (
+        one.digest,
+        number,
+        facts.run,
+        host_id,
+        one.device_count,
+        one.start,
+        one.end,
+        one.evidence,
+        one.is_idle,
+        type_,
+        region,
+    )
+    return Group(shared, ([one.device], [one.ratio], [None], [one.used_ppm_us]))
+
+
+find_deliveries, convert = find_and_convert(
+    KIND, {packed(".jsonl", ".ndjson", ".json"): Reader(_groups, _SHARED, _OWN, COLUMNS_HERE)}
+)

@@ -81,6 +81,9 @@ def followed(
             (context.log.warning if step.problem else context.log.info)(str(step))
             unshared = step if step.problem else None
             continue
+        if isinstance(step, steps.Bundled):
+            context.log.info(str(step))
+            continue
         last = step
         if isinstance(step, steps.Elected):
             record = home.site.publication()

@@ -85,9 +85,13 @@ def refresh(
     Raises GateError when the build is not published; everything that was landed stays landed.
     """
     home = Home.of(settings)
-    with watched(home, "refresh", say) as watch:
-        sources = [settings.source(only)] if only else settings.sources
-        return _Refresh(home, watch, sources, wait, say, listener, looks_at_all=not only).run(full, months)
+    gc.disable()  # until Dagster is there: some hundred thousand objects that stay would be looked through again and again
+    try:
+        with watched(home, "refresh", say) as watch:
+            sources = [settings.source(only)] if only else settings.sources
+            return _Refresh(home, watch, sources, wait, say, listener, looks_at_all=not only).run(full, months)
+    finally:
+        gc.enable()
 
 
 @dataclass(slots=True)
@@ -152,7 +156,6 @@ class _Refresh:
     def _build(self, plan: Plan, full: bool, months: Collection[str]) -> steps.Looked:
         """Land what is new, then each step of the line, told to Dagster as it ends."""
         home, done, say = self.home, self.done, self.say
-        gc.disable()  # until Dagster is there: some hundred thousand objects that stay would be looked through again and again
         from dagster_project.assets.command_line import refresh_run  # here: a refresh without news imports no Dagster
 
         with writer_lock(home.root, "trainledger refresh", self.wait, say):
@@ -173,6 +176,8 @@ class _Refresh:
                         done.build = step.build
                     elif isinstance(step, steps.BroughtToBucket):
                         done.shared = step
+                    elif isinstance(step, steps.Bundled):
+                        say(str(step))
                     run.show(step)
                     draw(self.listener, step)
             if self.looks_at_all:

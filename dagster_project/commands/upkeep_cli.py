@@ -1,4 +1,4 @@
-"""The commands `accept`, `prune` and `dbt`: what each reads of its options, and the one module it calls.
+"""The commands `accept`, `prune`, `compact` and `dbt`: what each reads of its options, and the one module it calls.
 
 As in cli.py, whatever is heavy is imported inside the command that needs it.
 """
@@ -42,6 +42,19 @@ def prune(
     from dagster_project.commands.pruning import run
 
     run(settings_of(config), yes=yes, wait=wait, tell=typer.echo, say=say)
+
+
+@guarded
+def compact(config: Config = DEFAULT_CONFIG, wait: Wait = 0.0) -> None:
+    """Put small landed deliveries of one source and day into one file each; no byte and no figure changes.
+
+    A refresh does it by itself where a source has a thousand of them.
+
+    Example: trainledger compact
+    """
+    from dagster_project.commands.compacting import run
+
+    run(settings_of(config), wait=wait, tell=typer.echo, say=say)
 
 
 @guarded

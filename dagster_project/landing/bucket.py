@@ -12,6 +12,7 @@ from connectors.errors import ConnectorError
 from connectors.stores import Bucket, ObjectInfo
 from dagster_project.base import durable, modes
 from dagster_project.base.failures import SourceError
+from dagster_project.landing.bundles import BUNDLES, Bundle
 from dagster_project.landing.records import (
     ACCEPTED,
     ISSUED,
@@ -25,7 +26,17 @@ from dagster_project.landing.records import (
     encode,
     safe_name,
 )
-from dagster_project.landing.store import Beside, SourceLanding, Stamp, clear, folder_in, source_landing
+from dagster_project.landing.store import (
+    Beside,
+    OpenBundles,
+    SourceLanding,
+    Stamp,
+    clear,
+    folder_in,
+    is_bundle,
+    joined,
+    source_landing,
+)
 from dagster_project.landing.verifying import difference, hash_of, require_same
 
 
@@ -37,10 +48,61 @@ class BucketLanding:
         self.uri = self.bucket.uri
         self.mirror = cache / "mirror"
         self.staging = cache / "staging"
+        self._opened = OpenBundles()
+        self._infos: dict[str, ObjectInfo] = {}  # of bundles, by their keys
+        self._bundles: dict[str, dict[str, Stamp]] = {}  # of each source, as last listed
+        self._fetched: tuple[str, Bundle] | None = None  # the bundle that was last compared, as it lies in the bucket
 
-    def read(self, source: str, partition: str | None = None) -> SourceLanding:
-        """Every record of a source or partition, each fetched once and then read from the mirror."""
-        return self._read(self._records(source if partition is None else f"{source}/{safe_name(partition)}"))
+    def read(self, source: str) -> SourceLanding:
+        """Every record of a source, each fetched once and then read from the mirror."""
+        folders = self._read(self._records(source))
+        return joined([folders, *(self.read_bundle(source, name) for name in self.bundles(source))])
+
+    def read_partition(self, source: str, partition: str) -> SourceLanding:
+        """The records in the folder of a partition."""
+        return self._read(self._records(f"{source}/{safe_name(partition)}"))
+
+    def bundles(self, source: str) -> dict[str, Stamp]:
+        """Each bundle of a source, with a number for its ETag."""
+        infos = [info for info in self._listed(f"{source}/{BUNDLES}/") if is_bundle(info.key.rpartition("/")[2])]
+        self._infos |= {info.key: info for info in infos}
+        stamps = {info.key.removeprefix(f"{source}/"): (_number(f"{info.key}@{info.etag}"), info.size) for info in infos}
+        self._bundles[source] = stamps
+        return stamps
+
+    def read_bundle(self, source: str, name: str) -> SourceLanding:
+        """The records of a bundle."""
+        return source_landing(self.bundle(source, name).records())
+
+    def bundle(self, source: str, name: str) -> Bundle:
+        """A bundle in the mirror, fetched when it is not there."""
+        info, uri = self._infos[f"{source}/{name}"], self.bucket.uri_of(f"{source}/{name}")
+        path = self.mirror / "bundles" / hashlib.sha256(f"{uri}@{info.etag}".encode()).hexdigest()
+        if not path.exists():
+            with modes.owner_alone(), folder_in(self.staging) as folder:
+                self.bucket.download_hashed(info.key, folder / "bundle")
+                path.parent.mkdir(parents=True, exist_ok=True)
+                durable.sync(folder / "bundle")
+                (folder / "bundle").replace(path)
+        return Bundle(path, uri)
+
+    def put_bundle(self, source: str, name: str, staged: Path) -> None:
+        """Upload a staged bundle; a put is atomic."""
+        self.bucket.upload(staged, f"{source}/{name}")
+
+    def files_of(self, generation: Generation) -> tuple[bytes, dict[str, bytes]] | None:
+        """The record and the objects of a generation in its own folder; None where something of them is gone."""
+        names = (RECORD, *(landed.file for landed in generation.objects))
+        keys = [f"{generation.path}/{name}" for name in names]
+        if not {info.key for info in self._listed(f"{generation.path}/")}.issuperset(keys):
+            return None
+        record, *objects = map(self.bucket.get, keys)
+        return record, dict(zip(names[1:], objects, strict=True))
+
+    def remove_bundled(self, generations: Iterable[Generation]) -> None:
+        """Delete the objects of generations that are in a bundle."""
+        for generation in generations:
+            self.remove(generation)
 
     def _read(self, infos: Iterable[ObjectInfo]) -> SourceLanding:
         return source_landing((self.bucket.uri_of(info.key), self._record(info)) for info in infos)
@@ -60,7 +122,7 @@ class BucketLanding:
         """Each partition, with a number for the keys and ETags of its records: these say all, so that nothing else is asked."""
         found = self._by_folder(source).items()
         names = {folder: "\n".join(sorted(f"{info.key}@{info.etag}" for info in infos)) for folder, infos in found}
-        return {folder: (0, int(hashlib.sha256(text.encode()).hexdigest()[:15], 16)) for folder, text in names.items()}
+        return {folder: (0, _number(text)) for folder, text in names.items()}
 
     def read_folders(self, source: str, names: Collection[str]) -> Iterator[tuple[str, SourceLanding]]:
         """The records of some partitions, found by one listing."""
@@ -123,6 +185,25 @@ class BucketLanding:
         for key in sorted(keys, key=lambda key: key.endswith(f"/{RECORD}")):
             self.bucket.delete(key)
 
+    def lay(self, generation: Generation, landed: LandedObject, path: Path) -> None:
+        """Put an object at a path, to be read: a link to it in the mirror, or its bytes out of a bundle."""
+        found = self._opened.of(self, generation, self._bundles.get(generation.source, {}))
+        if found is None:
+            try:
+                path.symlink_to(self.object_path(generation, landed).absolute())
+            except ConnectorError:  # it may be in a bundle since
+                found = self._opened.of(self, generation)
+                if found is None:
+                    raise
+        if found:
+            path.write_bytes(found.file(generation, landed.file) or b"")
+            require_same([difference(generation, landed, hash_of(path), found.where)])
+
+    def bundle_of(self, generation: Generation) -> str:
+        """The bundle that a generation is in; '' where it has a folder of its own."""
+        found = self._opened.of(self, generation)
+        return found.where if found else ""
+
     def object_path(self, generation: Generation, landed: LandedObject) -> Path:
         """The object in the mirror, fetched and checked against its hash when it is not there."""
         path = self._mirrored(landed.sha256)
@@ -137,9 +218,21 @@ class BucketLanding:
         """The sha256 of an object as it lies in the bucket; None when it is gone."""
         key = f"{generation.path}/{landed.file}"
         if not any(info.key == key for info in self._listed(key)):
-            return None
+            return self._found_in_bundle(generation, landed)
         with modes.owner_alone(), folder_in(self.staging) as folder:
             return self.bucket.download_hashed(key, folder / "object")
+
+    def _found_in_bundle(self, generation: Generation, landed: LandedObject) -> str | None:
+        """The sha256 of an object of a bundle, which is fetched again from the bucket, once for all its members that follow."""
+        if (known := self._opened.of(self, generation)) is None:
+            return None
+        if self._fetched is None or self._fetched[0] != known.where:
+            with modes.owner_alone(), folder_in(self.staging) as folder:
+                key = known.where.removeprefix(f"{self.uri}/")
+                self.bucket.download_hashed(key, folder / "bundle")
+                self._fetched = known.where, Bundle(folder / "bundle", known.where)  # what is mapped stays
+        data = self._fetched[1].file(generation, landed.file)
+        return None if data is None else hashlib.sha256(data).hexdigest()
 
     def hash_to_read(self, generation: Generation, landed: LandedObject) -> str | None:
         """The sha256 of what a build reads. A mirrored file that lost a bit goes; the object is fetched, and compared, again."""
@@ -160,3 +253,7 @@ class BucketLanding:
     def recover(self) -> None:
         """Empty the local staging folder. Objects without a record are not seen; landing their delivery again replaces them."""
         clear(self.staging)
+
+
+def _number(text: str) -> int:
+    return int(hashlib.sha256(text.encode()).hexdigest()[:15], 16)

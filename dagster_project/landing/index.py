@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -52,6 +52,13 @@ class Kept(msgspec.Struct, array_like=True):
     shelved: dict[str, Shelved] = {}  # by the folder
 
 
+class Found(NamedTuple):
+    """The generations that have a folder of their own, and those in bundles. One may be in both."""
+
+    in_folders: list[Generation]
+    in_bundles: list[Generation]
+
+
 class Index:
     """The records of each source and what was made of them, as they were read last."""
 
@@ -59,6 +66,9 @@ class Index:
         self._folder, self._store, self._shelf = folder, store, shelf
         self._known: dict[str, Kept] = {}  # by source: its file
         self._used: dict[str, Kept] = {}  # of the known entries those that still hold, and new ones
+        self._found: dict[str, Found] = {}  # by source, as last read
+        # by source: the bundles there were, and their generations by partition
+        self._bundled: dict[str, tuple[dict[str, Stamp], dict[str, list[Generation]]]] = {}
 
     def read(self, source: str) -> SourceLanding:
         """Every record of a source: those of unchanged partitions as known, the others from the landing."""
@@ -78,7 +88,34 @@ class Index:
             files = store.stamps(source, name)
             if all(at < since for at, _ in (folders[name], *files.values())):
                 same[name] = Place(folders[name], files, landed)
-        return joined(found)
+        # after the folders, for what was moved meanwhile. A bundle is named by its hash: one just written is known as well
+        in_bundles = []
+        for name, stamp in store.bundles(source).items():
+            place = known.get(name)
+            same[name] = place if place and place.folder == stamp else Place(stamp, {}, store.read_bundle(source, name))
+            in_bundles.append(same[name].landed)
+        self._found[source] = Found(
+            [one for landed in found for one in landed.generations], [one for landed in in_bundles for one in landed.generations]
+        )
+        return joined([*found, *in_bundles])
+
+    def read_partition(self, source: str, partition: str) -> SourceLanding:
+        """The records of one partition, those in bundles too."""
+        folder, bundles = self._store.read_partition(source, partition), self._store.bundles(source)
+        if not bundles:
+            return folder
+        known = self._bundled.get(source)
+        if known is None or known[0] != bundles:
+            by_partition: dict[str, list[Generation]] = {}
+            for one in self.divided(source).in_bundles:
+                by_partition.setdefault(one.partition, []).append(one)
+            known = self._bundled[source] = bundles, by_partition
+        return joined([folder, SourceLanding(generations=known[1].get(partition, []))])
+
+    def divided(self, source: str) -> Found:
+        """The generations of a source by where they lie now."""
+        self.read(source)
+        return self._found[source]
 
     def contents(self, generation: Generation, version: str) -> Contents | None:
         """What a version of the connector made of a generation, if that is on the shelf."""
@@ -93,10 +130,15 @@ class Index:
             used.shelved[path] = Shelved(stamp, contents)
         return contents
 
-    def save(self) -> None:
-        """Write what was used, where that is not what the files say; without it the next look reads it again."""
+    def save(self, *, keeps_contents: bool = False) -> None:
+        """Write what was used, where that is not what the files say; without it the next look reads it again.
+
+        Who asked for no contents keeps those that are known.
+        """
         for source, used in self._used.items():
             known = self._known[source]
+            if keeps_contents:
+                used.shelved = known.shelved | used.shelved
             if _is_new(used.places, known.places) or _is_new(used.shelved, known.shelved):
                 with modes.owner_alone():
                     durable.put(self._path(source), msgspec.msgpack.encode(used))

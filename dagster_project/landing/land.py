@@ -77,7 +77,7 @@ class Landing:
 
     def read(self, source: str, partition: str | None = None) -> SourceLanding:
         """Every record the landing holds of one source, or of one of its partitions."""
-        return self.store.read(source, partition) if partition else self.known.read(source)
+        return self.known.read_partition(source, partition) if partition else self.known.read(source)
 
     def recover(self) -> None:
         """Remove what killed processes left behind."""
@@ -155,17 +155,19 @@ class Landing:
             contents = self.known.contents(generation, version) if generation.identity in wanted else None
             if contents and contents.is_taken:
                 made = f"{generation.path}/{version}"
-                for held, borrowed, folder in ((store, other, generation.path), (self.shelf, to.shelf, made)):
-                    (borrowed.root / folder).mkdir(parents=True)
-                    for path in (held.root / folder).iterdir():
-                        (borrowed.root / folder / path.name).symlink_to(path.absolute())
+                store.lend(generation, other.root / generation.path)
+                (to.shelf.root / made).mkdir(parents=True)
+                for path in (self.shelf.root / made).iterdir():
+                    (to.shelf.root / made / path.name).symlink_to(path.absolute())
                 yield generation.identity, contents
 
     def differences(self, generations: Iterable[Generation]) -> Iterator[Difference | None]:
         """Read every object in the landing itself: for each how it differs from its record, or None."""
         for generation in generations:
             for landed in generation.objects:
-                yield difference(generation, landed, self.store.found_hash(generation, landed))
+                found = self.store.found_hash(generation, landed)
+                is_same = found == landed.sha256
+                yield None if is_same else difference(generation, landed, found, self.store.bundle_of(generation))
 
     def require_same(self, generation: Generation) -> None:
         """Compare what a build will read of a generation with its hashes, once; SourceError names what differs."""
@@ -261,7 +263,7 @@ class Landing:
                 self.require_same(generation)  # damaged bytes may read as other figures
                 folder, made = (folders.enter_context(folder_in(self.shelf.again)) for _ in range(2))
                 for landed in generation.objects:  # under its landed name: a mirror names files by hash
-                    (folder / landed.file).symlink_to(self.store.object_path(generation, landed).absolute())
+                    self.store.lay(generation, landed, folder / landed.file)
                 staged.append(Fetched(delivery, folder, generation.objects, made, generation.content_hash, uri, version))
             found = self.deriver.derive(staged)
             for (generation, _), one, contents in zip(again, staged, found, strict=True):

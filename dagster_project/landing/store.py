@@ -1,20 +1,27 @@
 """Where generations live: a local folder or a bucket. Keeps and finds them; knows nothing of what is in them.
 
 A generation is visible whole or not at all. Locally it is staged beside the landing and renamed into place; in a bucket its
-objects go up first and `_generation.json` last, put only where there is none, so that two writers cannot both win.
+objects go up first and `_generation.json` last, put only where there is none, so that two writers cannot both win. It lies in a
+folder of its own or, with others of its day, in a bundle. Who looks reads the folders first and the bundles after them: what is
+moved meanwhile is in one or in both, and counts once.
 """
 
+import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import date, datetime
+from itertools import pairwise
 from pathlib import Path
+from typing import Protocol
 
 from connectors.deliveries import Delivery
 from dagster_project.base import durable
 from dagster_project.base.failures import SourceError
+from dagster_project.landing.bundles import BUNDLES, ENDING, Bundle, day_of
 from dagster_project.landing.records import (
     ACCEPTED,
     ISSUED,
@@ -77,11 +84,18 @@ def joined(parts: Iterable[SourceLanding]) -> SourceLanding:
         landed.refusals += part.refusals
         landed.leftovers += part.leftovers
         landed.acceptances += part.acceptances
-    landed.generations.sort(key=lambda generation: (generation.partition, generation.order))
+    landed.generations.sort(key=_place)
+    twice = {id(later) for one, later in pairwise(landed.generations) if _place(one) == _place(later)}
+    if twice:  # it is in a bundle, and its own folder was not removed yet
+        landed.generations = [generation for generation in landed.generations if id(generation) not in twice]
     landed.tombstones.sort(key=lambda tombstone: (tombstone.generation.partition, tombstone.generation.order))
     landed.refusals.sort(key=lambda record: (record.partition, record.identity))
     landed.acceptances.sort(key=lambda one: (one.partition, one.accepted_at, one.content_hash))
     return landed
+
+
+def _place(generation: Generation) -> tuple[str, tuple[datetime, str]]:
+    return generation.partition, generation.order
 
 
 class LocalLanding:
@@ -91,17 +105,55 @@ class LocalLanding:
         self.root = root
         self.uri = str(root)
         self.staging = root / ".staging"  # on the same disk as what is committed
+        self._opened = OpenBundles()
 
-    def read(self, source: str, partition: str | None = None) -> SourceLanding:
-        """Every record of a source, or of one of its partitions."""
-        names = [safe_name(partition)] if partition else self._partitions(source)
-        return joined(landed for _, landed in self.read_folders(source, names))
+    def read(self, source: str) -> SourceLanding:
+        """Every record of a source."""
+        folders = [landed for _, landed in self.read_folders(source, self._partitions(source))]
+        return joined([*folders, *(self.read_bundle(source, name) for name in self.bundles(source))])
+
+    def read_partition(self, source: str, partition: str) -> SourceLanding:
+        """The records in the folder of a partition."""
+        return joined(landed for _, landed in self.read_folders(source, [safe_name(partition)]))
 
     def read_folders(self, source: str, names: Collection[str]) -> Iterator[tuple[str, SourceLanding]]:
-        """The records of some partitions, by the names of their folders."""
+        """The records of some partitions, by the names of their folders. What goes meanwhile was pruned, or is in a bundle."""
         for name in names:
             records = self._records(self.root / source / name)
-            yield name, source_landing((path.as_posix(), path.read_bytes()) for path in records)
+            found = ((path.as_posix(), data) for path in records if (data := _bytes_of(path)) is not None)
+            yield name, source_landing(found)
+
+    def bundles(self, source: str) -> dict[str, Stamp]:
+        """Each bundle of a source, with its time and size."""
+        names = (f"{BUNDLES}/{name}" for name, _ in _entries(self.root / source / BUNDLES) if is_bundle(name))
+        return {name: stamp for name in names if (stamp := stamp_of(f"{self.root}/{source}/{name}"))}
+
+    def read_bundle(self, source: str, name: str) -> SourceLanding:
+        """The records of a bundle."""
+        return source_landing(self.bundle(source, name).records())
+
+    def bundle(self, source: str, name: str) -> Bundle:
+        """A bundle, to be read."""
+        path = self.root / source / name
+        return Bundle(path, str(path))
+
+    def put_bundle(self, source: str, name: str, staged: Path) -> None:
+        """Make a staged bundle one of a source, on disk when this returns."""
+        target = self.root / source / name
+        is_new = not target.parent.exists()
+        target.parent.mkdir(exist_ok=True)
+        durable.sync(staged)
+        staged.replace(target)
+        durable.sync(target.parent)
+        if is_new:
+            durable.sync(target.parent.parent)
+
+    def files_of(self, generation: Generation) -> tuple[bytes, dict[str, bytes]] | None:
+        """The record and the objects of a generation in its own folder; None where something of them is gone."""
+        folder = self.root / generation.path
+        found = {name: _bytes_of(folder / name) for name in (RECORD, *(landed.file for landed in generation.objects))}
+        files = {name: data for name, data in found.items() if data is not None}
+        return (files.pop(RECORD), files) if len(files) == len(found) else None
 
     def _records(self, folder: Path) -> Iterator[Path]:
         for name, is_folder in _entries(folder):
@@ -117,7 +169,7 @@ class LocalLanding:
         return {name: stamp_of(f"{self.root}/{source}/{name}") or GONE for name in self._partitions(source)}
 
     def _partitions(self, source: str) -> list[str]:
-        return [name for name, is_folder in _entries(self.root / source) if is_folder]
+        return [name for name, is_folder in _entries(self.root / source) if is_folder and name != BUNDLES]
 
     def stamps(self, source: str, folder: str) -> dict[str, Stamp]:
         """Of the records, and of the folders into which one can be put without a trace in the partition's."""
@@ -162,18 +214,66 @@ class LocalLanding:
             (self.root / generation.path).rename(hidden / "generation")
             durable.sync((self.root / generation.path).parent)
 
+    def remove_bundled(self, generations: Iterable[Generation]) -> None:
+        """Remove the folders of generations that are in a bundle, and of their partitions those without anything else."""
+        with folder_in(self.staging) as hidden:
+            above = set[Path]()
+            for number, generation in enumerate(generations):
+                folder = self.root / generation.path
+                names = [name for name, _ in _entries(folder.parent)]
+                moved = folder.parent if names == [folder.name] else folder
+                with suppress(FileNotFoundError):
+                    moved.rename(hidden / f"{number}")
+                    above.add(moved.parent)
+            for folder in (hidden, *above):  # else a power cut could bring back a folder without its files
+                durable.sync(folder)
+
+    def lay(self, generation: Generation, landed: LandedObject, path: Path) -> None:
+        """Put an object at a path, to be read: a link to where it lies, or its bytes out of a bundle."""
+        self._lay(generation, landed.file, path)
+
+    def lend(self, generation: Generation, folder: Path) -> None:
+        """Link the files of a generation into a new folder, or write them there out of a bundle."""
+        folder.mkdir(parents=True)
+        for name in (RECORD, *(landed.file for landed in generation.objects)):
+            self._lay(generation, name, folder / name)
+
+    def _lay(self, generation: Generation, name: str, path: Path) -> None:
+        own = self.root / generation.path / name
+        if own.exists():
+            path.symlink_to(own.absolute())
+        elif (data := self._bundled(generation, name)) is not None:
+            path.write_bytes(data)
+        else:
+            raise _gone(own)
+
     def object_path(self, generation: Generation, landed: LandedObject) -> Path:
-        """Objects are read where they are."""
+        """Objects that an engine reads are read where they are; none of a bundle is."""
         path = self.root / generation.path / landed.file
         if not path.exists():
-            raise SourceError("a landed object is gone", where=str(path), remedy="Restore it, or remove its generation's folder.")
+            raise _gone(path)
         return path
 
     def found_hash(self, generation: Generation, landed: LandedObject) -> str | None:
         """The sha256 of an object as it lies in the landing; None when it is gone."""
-        return hash_of(self.root / generation.path / landed.file)
+        if (found := hash_of(self.root / generation.path / landed.file)) is not None:
+            return found
+        data = self._bundled(generation, landed.file)
+        return None if data is None else hashlib.sha256(data).hexdigest()
 
     hash_to_read = found_hash  # a build reads objects where they are
+
+    def bundle_of(self, generation: Generation) -> str:
+        """The bundle that a generation is in; '' where it has a folder of its own."""
+        if (self.root / generation.path / RECORD).exists():
+            return ""
+        found = self._opened.of(self, generation)
+        return found.where if found else ""
+
+    def _bundled(self, generation: Generation, name: str) -> bytes | None:
+        """A file of a generation that is in a bundle."""
+        found = self._opened.of(self, generation)
+        return found.file(generation, name) if found else None
 
     def recover(self) -> None:
         """Empty the staging folder, and delete temporary names of records."""
@@ -181,6 +281,53 @@ class LocalLanding:
         for depth in (f"{ISSUED}/.*.tmp", "*/*/.*.tmp", f"*/*/{REFUSED}/.*.tmp"):
             for leftover in self.root.glob(depth):
                 leftover.unlink()
+
+
+class BundleStore(Protocol):
+    """What reading bundles needs of a store."""
+
+    def bundles(self, source: str) -> dict[str, Stamp]:
+        """Each bundle of a source, with its stamp."""
+        ...
+
+    def bundle(self, source: str, name: str) -> Bundle:
+        """A bundle, to be read."""
+        ...
+
+
+class OpenBundles:
+    """The bundles of each source and day that were opened: thousands of objects are read from one."""
+
+    def __init__(self) -> None:
+        self._opened: dict[tuple[str, date], dict[tuple[str, Stamp], Bundle]] = {}
+
+    def of(self, store: BundleStore, generation: Generation, listed: Mapping[str, Stamp] | None = None) -> Bundle | None:
+        """The bundle that has a generation, if one has; `listed`: the bundles to look into, else those there are now."""
+        source, day = generation.source, day_of(generation)
+        opened = self._opened.setdefault((source, day), {})
+        if found := next((one for one in opened.values() if one.has(generation)), None):
+            return found
+        for name, stamp in (store.bundles(source) if listed is None else listed).items():
+            if name.startswith(f"{BUNDLES}/{day}-") and (name, stamp) not in opened:
+                opened[name, stamp] = store.bundle(source, name)
+        return next((one for one in opened.values() if one.has(generation)), None)
+
+
+def is_bundle(name: str) -> bool:
+    """Whether a file beside partitions is a bundle, and none that is being written."""
+    return name.endswith(ENDING) and not name.startswith(".")
+
+
+def _gone(path: Path) -> SourceError:
+    return SourceError("a landed object is gone", where=str(path), remedy="Restore it, or remove its generation's folder.")
+
+
+def _bytes_of(path: Path) -> bytes | None:
+    """The bytes of a file; None where it has gone."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
 
 
 def stamp_of(path: Path | str) -> Stamp | None:

@@ -22,10 +22,12 @@ class Difference:
     object: str  # the provider's key
     expected: str
     found: str | None  # None: it is gone
+    bundle: str = ""  # the file that the generation lies in with others; '': it has a folder of its own
 
     def __str__(self) -> str:
         found = f"sha256 {self.found} found" if self.found else "gone"
-        return f"{self.source} {self.partition}: {self.object} in {self.generation}: sha256 {self.expected} expected, {found}"
+        place = f"{self.generation} of {self.bundle}" if self.bundle else self.generation
+        return f"{self.source} {self.partition}: {self.object} in {place}: sha256 {self.expected} expected, {found}"
 
 
 def hash_of(path: Path) -> str | None:
@@ -36,11 +38,11 @@ def hash_of(path: Path) -> str | None:
         return None
 
 
-def difference(generation: Generation, landed: LandedObject, found: str | None) -> Difference | None:
+def difference(generation: Generation, landed: LandedObject, found: str | None, bundle: str = "") -> Difference | None:
     """How an object differs from its record, if it does."""
     if found == landed.sha256:
         return None
-    return Difference(generation.source, generation.partition, generation.path, landed.key, landed.sha256, found)
+    return Difference(generation.source, generation.partition, generation.path, landed.key, landed.sha256, found, bundle)
 
 
 def require_same(differences: Iterable[Difference | None]) -> None:

@@ -18,7 +18,7 @@ ENGINES = ("duckdb", "pyarrow", "polars", "msgspec")  # they read the bytes, wri
 def records_version() -> str:
     """Twelve hex digits that change with the code that reads records and what was made of them."""
     here = Path(__file__).resolve().parent
-    paths = (here / "records.py", here / "store.py", here / "index.py", here / "deriving" / "contents.py")
+    paths = [here / name for name in ("records.py", "bundles.py", "store.py", "index.py", "deriving/contents.py")]
     return files_hash(here, paths)[:12]
 
 

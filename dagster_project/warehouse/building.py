@@ -20,6 +20,7 @@ from dagster_project.base.failures import GateError, SourceError
 from dagster_project.election.election import elect
 from dagster_project.election.months import is_read_by
 from dagster_project.election.units import fingerprints
+from dagster_project.landing.compacting import compact
 from dagster_project.landing.judging.rules import EVERY_ONE_JUDGED
 from dagster_project.landing.verifying import require_same
 from dagster_project.publishing.digest import quoted
@@ -59,6 +60,8 @@ def refresh_steps(home: Home, *, full: bool = False, months: Collection[str] = (
     if full or months or not builds.is_current(home.site, units):
         build = builds.start(home.site, units, full=full, also=months, engine=home.settings.engine)
         yield from build_steps(home, build, election)
+    for made in compact(home.sources, home.landing, by_itself=True):
+        yield steps.Bundled(made)
     yield from share_steps(home)
 
 

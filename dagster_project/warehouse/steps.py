@@ -15,6 +15,7 @@ from dagster_project.landing.planning import Problem, refusal_problems
 
 if TYPE_CHECKING:
     from dagster_project.election.election import Election
+    from dagster_project.landing.compacting import Compacted
     from dagster_project.landing.land import Landed
     from dagster_project.settings import Settings, SourceSettings
     from dagster_project.warehouse.builds import Build
@@ -104,4 +105,13 @@ class BroughtToBucket(NamedTuple):
         return f"Brought to {self.location}: {self.files} new files."
 
 
-Step = Looked | Elected | Started | RawCreated | NodeEnded | Allowed | Published | BroughtToBucket
+class Bundled(NamedTuple):
+    """Small deliveries of a source were many, so that those of a day became one file."""
+
+    made: Compacted
+
+    def __str__(self) -> str:
+        return f"{self.made}."
+
+
+Step = Looked | Elected | Started | RawCreated | NodeEnded | Allowed | Published | Bundled | BroughtToBucket

@@ -28,6 +28,7 @@ from trainledger_recorder.uploading import deliver
 KINDS = ("neuron_monitor", "neuron_power", "gpu_monitoring", "tpu_monitoring")
 USAGE, BUG = 2, 70
 _SIZES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
+_HOUR, _DAY = 3600.0, 86_400.0
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 _ADDED = "TRAINLEDGER_RECORD_FILE"
 _ABOUT = """Record a training run: what its chips do, on which machine, from when to when. Ends with the command and its exit
@@ -77,7 +78,9 @@ def _parser(program: str) -> argparse.ArgumentParser:
     add("--only", action="append", choices=KINDS, metavar="KIND", help=f"{', '.join(KINDS)}; repeatable")
     add("--record-only", action="store_true", help="only the run record: another recorder samples")
     add("--period", type=_at_least(1, int), default=5, help="seconds between two samples")
-    add("--rotate", type=_amount(_SECONDS), default="1h", help="deliver lines after this time: 15m, 1h")
+    add("--rotate", type=_amount(_SECONDS), help="deliver lines after this time: 15m; default: 1h, with --by-day 24h")
+    add("--reduce", choices=["60s"], help="neuron-monitor as a line per device and minute, with sums; default: its documents")
+    add("--by-day", action="store_true", help="lines of one day (UTC) in one object, below day=YYYY-MM-DD/")
     add("--spool", type=Path, help="where lines wait; default: below /var/tmp")
     add("--spool-limit", type=_amount(_SIZES), default="1GB", help="what may wait; above it the oldest is dropped")
     add("--drain", type=_at_least(0, float), default=30.0, help="seconds for the last upload when the job has ended")
@@ -103,7 +106,9 @@ def _run(asked: argparse.Namespace, command: list[str]) -> int:
         chips=chips_of(asked.chips),
         only=() if asked.record_only else tuple(dict.fromkeys(asked.only)) if asked.only else None,
         period=asked.period,
-        rotate_seconds=asked.rotate,
+        rotate_seconds=asked.rotate or (_DAY if asked.by_day else _HOUR),
+        by_day=asked.by_day,
+        is_reduced=asked.reduce is not None,
         spool_bytes=int(asked.spool_limit),
         drain_seconds=asked.drain,
         fields=tuple(asked.fields),

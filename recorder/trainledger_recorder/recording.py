@@ -6,7 +6,6 @@ asked, its exit code is the recorder's, and no failure of recording ever ends it
 
 from __future__ import annotations
 
-import json
 import select
 import selectors
 import signal
@@ -23,6 +22,7 @@ from trainledger_recorder.files import write_json
 from trainledger_recorder.hosts import Host, host_of
 from trainledger_recorder.jobs import Job
 from trainledger_recorder.programs import Program
+from trainledger_recorder.reducing import Reducer, wrapped
 from trainledger_recorder.run_record import RunFile, fields_of, read_added
 from trainledger_recorder.samplers import NEURON_MONITOR, kinds_here, lacking_here, monitor_command, stamped
 from trainledger_recorder.signals import Signals
@@ -55,6 +55,8 @@ class Settings:
     only: Sequence[str] | None = None  # None: whatever is here
     period: int = 5
     rotate_seconds: float = 3600.0
+    by_day: bool = False
+    is_reduced: bool = False  # neuron-monitor's documents as minutes
     rotate_bytes: int = 64 << 20
     spool_bytes: int = 1 << 30
     drain_seconds: float = 30.0
@@ -82,6 +84,7 @@ class Recorder:
         self._now, self._monotonic, self._say = now, monotonic, say
         self._selector = selectors.DefaultSelector()
         self._programs: list[Program] = []
+        self._reducer = Reducer() if settings.is_reduced else None
         self._alive = 0.0
         self._parent = session.folder.parent
         self._uploads = Uploads(self._parent, session.name, settings.target, settings.options, monotonic, say)
@@ -117,13 +120,15 @@ class Recorder:
 
     def _begin(self, subject: Subject) -> None:
         asked = self._asked
-        host = host_of(self._environment, asked.host, asked.type_, asked.chips)
+        self._host = host = host_of(self._environment, asked.host, asked.type_, asked.chips)
         fields, tags = fields_of(asked.fields, software_here(asked.sysfs))
         token = subject.token or self._session.name
         self._file = RunFile(self._job, host, subject.started_at, token, fields, tags | dict(asked.tags))
-        most = min(asked.rotate_bytes, asked.spool_bytes // 4)
+        most = asked.spool_bytes // 4  # of a day one file, unless it is a quarter of what may wait
+        if not asked.by_day:
+            most = min(asked.rotate_bytes, most)
         names = self._job.run_id, host.resource_id
-        self._writer = Writer(self._session, *names, most, asked.rotate_seconds, self._monotonic, self._say)
+        self._writer = Writer(self._session, *names, most, asked.rotate_seconds, self._monotonic, self._say, asked.by_day)
         self._register()
         self._write_record("running")
         kinds = kinds_here(self._environment, asked.sysfs) if asked.only is None else list(asked.only)
@@ -172,12 +177,20 @@ class Recorder:
         return path
 
     def _wrap(self, host: Host, document: bytes) -> None:
-        """Write one document of neuron-monitor with its arrival, host and run; it is not even parsed."""
+        """Write one document of neuron-monitor with its arrival, host and run, or the minutes that are complete by it."""
         if not document.startswith(b"{"):
             return
         moment = self._now()
-        head = json.dumps(stamped(stamp(moment), host.document(), self._job.run_id))
-        self._writer.write(NEURON_MONITOR, b'%s,"document":%s}\n' % (head[:-1].encode(), document.strip()), moment)
+        head = stamped(stamp(moment), host.document(), self._job.run_id)
+        lines = self._reducer.add(document, head) if self._reducer else [(moment, wrapped(document, head))]
+        for at, line in lines:
+            self._writer.write(NEURON_MONITOR, line, at)
+
+    def _write_open_minutes(self) -> None:
+        if self._reducer:
+            head = stamped(stamp(self._now()), self._host.document(), self._job.run_id)
+            for at, line in self._reducer.rest(head):
+                self._writer.write(NEURON_MONITOR, line, at)
 
     def _take(self, line: bytes) -> None:
         kind, _, document = line.partition(b" ")
@@ -216,6 +229,7 @@ class Recorder:
             self._say(f"dropped {one.key} ({one.size} bytes): the spool is above its {self._asked.spool_bytes} bytes")
 
     def _flush(self) -> None:
+        self._write_open_minutes()
         self._writer.finish_all()
         self._bound()
         self._uploads.ask(now=True)

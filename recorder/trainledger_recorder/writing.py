@@ -1,4 +1,5 @@
-"""Lines into files: one open file per kind, finished by size and by age, under the keys that the connectors read.
+"""Lines into files: one open file per kind, finished by size and by age, under the keys that the connectors read. Asked to go
+by day, a file has the lines of one day in UTC, whose name its key begins with: who lists keys can pass over the days that it has.
 
 A line is on the disk when it is written, so a killed recorder loses none. A full disk costs the lines that do not fit, which
 are counted and named, and never what was written before.
@@ -21,6 +22,7 @@ class _File:
     path: Path
     descriptor: int
     began: float  # of the clock that is never set
+    day: str  # '' unless files go by day
     size: int = 0
 
 
@@ -35,6 +37,7 @@ class Writer:
     most_seconds: float
     monotonic: Callable[[], float]
     say: Callable[[str], None]
+    by_day: bool = False
     _open: dict[str, _File] = field(default_factory=dict)
     _number: int = 0
     _lost: int = 0
@@ -45,8 +48,12 @@ class Writer:
         if self._lost and not self._fits():
             self._lost += 1
             return
+        file = self._open.get(kind)
+        if file and file.day != self._day_of(moment):
+            self._finish(kind)
+            file = None
         try:
-            file = self._open.get(kind) or self._begin(kind, moment)
+            file = file or self._begin(kind, moment)
             self._append(file, line)
         except OSError as error:
             if not self._lost:
@@ -85,15 +92,20 @@ class Writer:
         room = os.statvfs(self.session.folder)
         return room.f_bavail * room.f_frsize > 1 << 20
 
+    def _day_of(self, moment: datetime) -> str:
+        return f"{moment.astimezone(timezone.utc):%Y-%m-%d}" if self.by_day else ""
+
     def _begin(self, kind: str, moment: datetime) -> _File:
+        day = self._day_of(moment)
+        days = (f"day={day}",) if day else ()
         run = (f"run={encoded(self.run_id)}",) if self.run_id else ()
-        folder = self.session.open_files.joinpath(kind, *run, f"host={encoded(self.host_id)}")
+        folder = self.session.open_files.joinpath(kind, *days, *run, f"host={encoded(self.host_id)}")
         folder.mkdir(parents=True, exist_ok=True)
         self._number += 1
         token = self.session.name.partition("-")[2]
         path = folder / f"{moment.astimezone(timezone.utc):%Y-%m-%dT%H-%M-%SZ}-{token}-{self._number:06d}.jsonl"
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        self._open[kind] = file = _File(path, descriptor, self.monotonic())
+        self._open[kind] = file = _File(path, descriptor, self.monotonic(), day)
         return file
 
     def _append(self, file: _File, line: bytes) -> None:

@@ -82,6 +82,7 @@ SACCT_TEXT = (
     f"4164_7|4170|trn|core|run=llama|*w|{SECONDS}|{SECONDS}|{SECONDS + 60}|COMPLETED|trn[01-03]|gres/gpu:h100=24,node=3|500\n"
     f"4164_7.batch|4170.batch|trn|core|||{SECONDS}|{SECONDS}|{SECONDS + 60}|COMPLETED|trn01||400\n"
 )
+REDUCED = {"host": {"resource_id": "i-1"}, "reduced": neuron.reduced()}
 NEURON = neuron.document(neuron.runtime(50.0, 10.0), system_data={"vcpu_usage": {"period": 5.0}})
 EXPORT = exported(
     {"timeUnixNano": str(SECONDS * 10**9), "asDouble": 0.5, "attributes": [{"key": "hw.id", "value": {"intValue": "3"}}]}
@@ -129,6 +130,7 @@ JSON_BASES: dict[str, tuple[str, str, Any]] = {
     "runs maxtext": ("training_runs", "metrics.jsonl", [METRICS]),
     "runs xprof": ("training_runs", "run=a/overview_page.json", [{"cols": []}, {"p": ENVIRONMENT}]),
     "neuron_monitor lines": ("neuron_monitor", "run=a/a.jsonl", neuron.wrapped(NEURON)),
+    "neuron_monitor reduced": ("neuron_monitor", "run=a/b.jsonl", REDUCED),
     "neuron_monitor bare": ("neuron_monitor", "run=a/2026-04-01T00:00:00Z.jsonl", NEURON),
     "tpu_monitoring answers": ("tpu_monitoring", "a.json", time_series(duty(point({"doubleValue": 50.0})))),
     "xprof trace": (

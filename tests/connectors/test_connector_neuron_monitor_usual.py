@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from connectors.deliveries import Converted
-from connectors.telemetry import converting, neuron_monitor, samples
+from connectors.telemetry import converting, neuron_monitor
 from tests.connectors.kit import rows_of
 from tests.connectors.neuron import document, read, runtime, wrapped
 
@@ -153,7 +153,7 @@ def test_a_large_file_is_written_in_small_pieces(tmp_path: Path, monkeypatch: py
 def test_texts_are_texts_in_the_parquet(tmp_path: Path) -> None:
     """They are written from dictionaries, which no reader should meet."""
     (part,) = read(tmp_path, wrapped(document(runtime(1, 2)))).parts
-    assert pq.read_schema(part.path).equals(converting.measured_schema(samples.COLUMNS))
+    assert pq.read_schema(part.path).equals(converting.measured_schema(neuron_monitor.COLUMNS_HERE))
 
 
 def test_a_core_with_a_number_of_thousands_of_digits_is_out_of_range(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from tests.energy import (
     calibration_scenario,
     doubts_scenario,
     drawn_minutes,
+    drawn_reduced,
     matches_scenario,
     meters_scenario,
     own_figures,
@@ -79,6 +80,7 @@ def build(work: Path) -> None:
         places_scenario.write(line)
         calibration_scenario.write(line)
         drawn_minutes.write(line)
+        drawn_reduced.write(line)
         connection.commit()
     build_models(work / "build.duckdb")
 

@@ -6,7 +6,7 @@ from decimal import Decimal as D
 
 import pytest
 
-from tests.energy import drawn_minutes
+from tests.energy import drawn_minutes, drawn_reduced
 from tests.energy.drawn_nodes import DrawnNode, draw_nodes
 
 pytestmark = pytest.mark.slow
@@ -48,3 +48,13 @@ def test_a_minute_as_one_row_has_the_figures_of_its_samples_whatever_cuts_it(mar
             f"select count(used_ppm_us) as minutes from intermediate.int_node_samples where resource_id = 'i-cut-{number}-{way}'"
         )
         assert (kept["minutes"] > 0) == (way == "minutes")
+
+
+@pytest.mark.parametrize("number", range(drawn_reduced.MACHINES))
+def test_an_hour_that_a_recorder_reduced_has_the_figures_of_its_documents(marts, number: int) -> None:
+    raw, reduced = (marts.figures(drawn_reduced.run_of(number, way)) for way in drawn_reduced.WAYS)
+    assert raw == reduced and raw["chip_energy_kwh"] > 0
+    (count,) = marts.rows(
+        f"select count(*) as rows, count(used_ppm_us) as sums from raw.neuron_monitor where host_id = 'i-hour-{number}-reduced'"
+    )
+    assert count["sums"] > 40 and (number % 2 or count["rows"] < 70)  # where clocks slip more, there are gaps

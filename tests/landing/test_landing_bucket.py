@@ -12,14 +12,16 @@ import pytest
 
 from dagster_project.base.failures import SourceError, UsageError
 from dagster_project.commands.verifying import verify_landing
+from dagster_project.landing.compacting import compact
 from dagster_project.landing.records import IssuedLine
 from dagster_project.landing.retention import prune
 from dagster_project.landing.store import SourceLanding
 from dagster_project.warehouse.building import compare_landed
 from dagster_project.warehouse.builds import Build
 from tests.bigquery.servers import must_be_installed, storage_emulator
-from tests.landing.kit import Organisation, bill_line
+from tests.landing.kit import Organisation, bill_line, write_samples
 
+SAMPLES = "select * from raw.neuron_monitor order by all"
 UNBLENDED = "select line_item_unblended_cost from raw.aws_cur order by 1"
 pytestmark = pytest.mark.slow
 
@@ -244,3 +246,29 @@ def test_which_reports_were_issued_of_it_is_known_in_a_bucket_too(organisation: 
         store.put_record(line)
     assert organisation.line.landing.store.issued() == lines
     assert bucket.listed() == ["ledger/_issued/2026Q1-1.json", "ledger/_issued/2026Q2-1.json"]
+
+
+def test_bundles_of_a_bucket_are_read_compared_and_derived_from_again(tmp_path: Path, bucket: Bucket) -> None:
+    organisation = Organisation(tmp_path, {"name": "neuron", "kind": "neuron_monitor"}, landing=f"{bucket.uri}/ledger")
+    for hour in (1, 2, 3):
+        name = f"run=a/host=i-0123456789abcdef0/2026-05-01T{hour:02}-00-00Z.jsonl"
+        write_samples(tmp_path / "exports/neuron" / name, f"2026-05-01T{hour:02}:05:00Z", at=f"2026-05-01T{hour:02}:10")
+    organisation.refresh()
+    before, rows = organisation.line.landing.read("neuron"), organisation.raw(SAMPLES)
+    [made] = compact(organisation.settings.sources, organisation.line.landing)
+    assert (made.deliveries, bucket.listed()) == (3, [f"ledger/neuron/{made.bundle}"])
+    for _ in ("with what is kept here", "without, as in a new home"):
+        line = organisation.line
+        assert line.plan().is_empty
+        assert line.landing.read("neuron") == line.landing.store.read("neuron") == before
+        assert organisation.raw(SAMPLES) == rows
+        shown: list[str] = []
+        assert verify_landing(organisation.settings, shown.append) == 0 and shown[-1].startswith("3 of 3 landed objects")
+        shutil.rmtree(organisation.settings.cache)
+    data = bucket.get(f"ledger/neuron/{made.bundle}")
+    bucket.put(f"ledger/neuron/{made.bundle}", data.replace(b"2026-05-01T02:05", b"2026-05-01T02:06"))
+    shown.clear()
+    assert verify_landing(organisation.settings, shown.append) == 1
+    assert f"of {bucket.uri}/ledger/neuron/{made.bundle}: sha256 " in shown[0] and shown[-1].startswith("2 of 3")
+    with pytest.raises(SourceError, match="other bytes than were landed"):
+        organisation.line.elect()

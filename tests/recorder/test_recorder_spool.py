@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from connectors.telemetry.samples import facts_of
 from trainledger_recorder import writing
 from trainledger_recorder.errors import UsageError
 from trainledger_recorder.spool import Session, sessions, trim
@@ -65,6 +66,33 @@ def test_a_clock_that_is_set_back_overwrites_nothing_and_the_order_stays(tmp_pat
     assert sorted(texts(tmp_path / "out").values()) == ["0\n", "1\n", "2\n", "3\n"]
     (first, *_) = texts(tmp_path / "out")
     assert first.startswith("neuron_power/run=run-a/host=i-1/2026-04-12T07-00-00Z-")
+
+
+def test_by_day_a_node_has_one_object_a_day_under_keys_that_sort_by_day_and_the_connectors_read(tmp_path: Path) -> None:
+    messages = list[str]()
+    session, writer, clock = begun(tmp_path / "spool", messages, by_day=True, most_bytes=1 << 20, most_seconds=86_400.0)
+    for hours in (0, 6, 11, 12, 13, 24, 37):  # midnight is in between twice; one line lies on it
+        clock.time = 100.0 + 3600 * hours
+        writer.finish_old()
+        writer.write("neuron_power", f"{hours}\n".encode(), NOON + dt.timedelta(hours=hours))
+    writer.finish_all()
+    assert deliver_all(session.folder.parent, session.name, Folder(tmp_path / "out"), messages.append) == 3
+    found = texts(tmp_path / "out")
+    days = [f"neuron_power/day=2026-04-{day}/run=run-a/host=i-1" for day in ("12", "13", "14")]
+    assert [key.rpartition("/")[0] for key in found] == days and messages == []
+    assert [*found.values()] == ["0\n6\n11\n", "12\n13\n24\n", "37\n"]
+    assert [(facts_of(key).run, facts_of(key).host) for key in found] == [("run-a", "i-1")] * 3
+    last = [key for key in found if key > "neuron_power/day=2026-04-14"]  # S3's start-after: days that one has are passed over
+    assert last == [key for key in found if key.startswith(days[2])]
+
+
+def test_by_day_a_clock_that_is_set_back_over_midnight_begins_another_file_and_overwrites_none(tmp_path: Path) -> None:
+    session, writer, _ = begun(tmp_path / "spool", [], by_day=True)
+    for number, hours in enumerate((13, 11, 13)):
+        writer.write("neuron_power", f"{number}\n".encode(), NOON + dt.timedelta(hours=hours))
+    writer.finish_all()
+    assert [one.path.read_text() for one in session.ready()] == ["0\n", "1\n", "2\n"]
+    assert [one.key.split("/")[1] for one in session.ready()] == ["day=2026-04-13", "day=2026-04-12", "day=2026-04-13"]
 
 
 def test_a_killed_recorder_leaves_every_whole_line_and_the_next_one_delivers_them(tmp_path: Path) -> None:

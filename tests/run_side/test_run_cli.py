@@ -36,6 +36,7 @@ COMMANDS = [
         ["plan"],
         ["verify"],
         ["prune"],
+        ["compact"],
     ),
     *(
         ["report", "quarterly"],

@@ -17,6 +17,7 @@ samples as (
         {%- for name in stated.split(', ') + single %}
         delivered.{{ name }},
         {%- endfor %}
+        delivered.used_ppm_us,
         case when delivered.is_measured then delivered.utilisation_ppm end as known_ppm,
         delivered.sample_to_us - 1 - (delivered.sample_to_us - 1) % {{ minute_us }} as minute_us,
         delivered.sample_from_us >= months.month_from_us and delivered.sample_to_us <= months.month_to_us as is_within_month
@@ -40,6 +41,7 @@ neighbours as (
         lead(sample_to_us, 2) over ({{ in_time }}) as later_to_us,
         min(sample_from_us) over ({{ in_time }} rows between 2 following and unbounded following) as later_from_us
     from samples
+    where used_ppm_us is null or not is_within_month
 ),
 
 -- one after the other: a sample of known use that meets the one before it and the one after it at most with its ends
@@ -132,3 +134,37 @@ select
     observed_us,
     case when is_minute then minute_samples end as minute_samples
 from counted
+
+union all
+
+-- what a recorder reduced is a minute, or a part of one, as it came: its sum is exact, and it is its own only sample
+select
+    usage_month,
+    {{ stated.replace(', ', ',\n    ') }},
+    cast(null as string) as document_hash,
+    sample_from_us,
+    sample_to_us,
+    utilisation_ppm,
+    count(*) as sample_count,
+    sample_from_us as minute_from_us,
+    sample_to_us as minute_to_us,
+    used_ppm_us,
+    cast(sum(observed_us) as bigint) as observed_us,
+    {{ list_of_rows(['sample_from_us', 'sample_to_us', 'utilisation_ppm', 'observed_us']) }} as minute_samples
+from (
+    select
+        *,
+        -- a copy of it observed nothing more
+        case
+            when
+                row_number() over (
+                    partition by usage_month, {{ stated }}, sample_from_us, sample_to_us, used_ppm_us order by document_hash
+                ) = 1
+                then sample_to_us - sample_from_us
+            else 0
+        end as observed_us
+    from samples
+    where used_ppm_us is not null and is_within_month
+) as reduced
+group by
+    usage_month, {{ stated }}, sample_from_us, sample_to_us, utilisation_ppm, used_ppm_us

@@ -1,1 +1,1 @@
-{{ telemetry_samples('neuron_monitor') }}
+{{ telemetry_samples('neuron_monitor', also=['used_ppm_us']) }}
