@@ -1,5 +1,5 @@
-{{ config(materialized='by_month', meta={'empty_without': ['stg_neuron_monitor__samples']}) }}
-{%- set minute_us = 60000000 %}
+{{ config(materialized='by_month', meta={'empty_without': ['stg_neuron_monitor__samples'], 'by_day': 'usage_day'}) }}
+{%- set minute_us, day_us = 60000000, 86400000000 %}
 {%- set series = 'usage_month, source_name, run_key, host_id, device_index' %}
 {%- set stated = 'source_name, run_key, host_id, accelerator_type, device_count, region_id, device_index, is_measured' %}
 {%- set in_time = 'partition by ' ~ series ~ ' order by sample_to_us' %}
@@ -19,6 +19,11 @@ samples as (
         {%- endfor %}
         case when delivered.is_measured then delivered.utilisation_ppm end as known_ppm,
         delivered.sample_to_us - 1 - (delivered.sample_to_us - 1) % {{ minute_us }} as minute_us,
+        -- of the day in which it ends; what only reaches into the month, of its first or its last
+        least(
+            greatest(delivered.sample_to_us - 1 - (delivered.sample_to_us - 1) % {{ day_us }}, months.month_from_us),
+            months.month_to_us - {{ day_us }}
+        ) as day_us,
         delivered.sample_from_us >= months.month_from_us and delivered.sample_to_us <= months.month_to_us as is_within_month
     from {{ ref('stg_neuron_monitor__samples') }} as delivered
     inner join months
@@ -27,6 +32,8 @@ samples as (
             and coalesce(delivered.sample_from_us, delivered.sample_to_us - 1) < months.month_to_us + {{ telemetry_gap_us() }}
 ),
 
+-- a day is built of the samples within minutes of it: what is further away must not tell whether samples follow each other, so one of no
+-- length is where it ends, and one beside a longer one than a minute is not in order
 neighbours as (
     select
         *,
@@ -34,7 +41,7 @@ neighbours as (
         lag(sample_to_us) over ({{ in_time }}) as before_to_us,
         lag(known_ppm) over ({{ in_time }}) as before_ppm,
         lag(sample_to_us, 2) over ({{ in_time }}) as earlier_to_us,
-        lead(sample_from_us) over ({{ in_time }}) as next_from_us,
+        lead(coalesce(sample_from_us, sample_to_us - 1)) over ({{ in_time }}) as next_from_us,
         lead(sample_to_us) over ({{ in_time }}) as next_to_us,
         lead(known_ppm) over ({{ in_time }}) as next_ppm,
         lead(sample_to_us, 2) over ({{ in_time }}) as later_to_us,
@@ -59,7 +66,8 @@ ordered as (
                 or (before_from_us <= sample_from_us and before_ppm is not null)
             )
             and coalesce(earlier_to_us <= sample_from_us, true)
-            and coalesce(sample_from_us <= next_from_us, next_to_us is null)
+            and coalesce(sample_from_us <= next_from_us, true)
+            and coalesce(sample_to_us <= next_from_us or next_to_us - next_from_us <= {{ minute_us }}, true)
             and coalesce(before_to_us <= next_from_us, true)
             and coalesce(sample_to_us <= later_from_us, true)
             -- a gap within a minute
@@ -94,6 +102,7 @@ cut as (
 counted as (
     select
         usage_month,
+        day_us,
         {{ stated }},
         is_minute,
         {%- for column in single %}
@@ -109,7 +118,7 @@ counted as (
         {{ list_of_rows(['sample_from_us', 'sample_to_us', 'utilisation_ppm', 'observed_us']) }} as minute_samples
     from cut
     group by
-        usage_month, {{ stated }}, is_minute, case when is_minute then minute_us end
+        usage_month, day_us, {{ stated }}, is_minute, case when is_minute then minute_us end
         {%- for column in single %},
         case when not is_minute then {{ column }} end
         {%- endfor %}
@@ -117,6 +126,7 @@ counted as (
 
 select
     usage_month,
+    cast({{ timestamp_of('day_us') }} as date) as usage_day,
     {{ stated.replace(', ', ',\n    ') }},
     single_document_hash as document_hash,
     case when is_minute then first_from_us else single_sample_from_us end as sample_from_us,
