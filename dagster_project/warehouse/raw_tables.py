@@ -101,7 +101,7 @@ TABLES: dict[str, dict[str, str]] = {
 def rows_of_tables(
     rules: Rules, election: Election, months: Sequence[date], read: Sequence[Elected]
 ) -> dict[str, list[tuple[Any, ...]]]:
-    """The rows of each of TABLES that an election says; `read` are the generations whose rows this build reads."""
+    """The rows of each of TABLES that an election gives; `read` are the generations whose rows this build reads."""
     return {
         "quarantine": _quarantine(election),
         "delivery_totals": _delivery_totals(election),

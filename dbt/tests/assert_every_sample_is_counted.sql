@@ -1,8 +1,10 @@
 -- the sources whose samples of telemetry are not all in fct_telemetry_matches: nothing that was measured disappears. In the
--- months of the build; a sample belongs to the month in which it ends, one that ends at midnight to the month before. Of neuron-monitor a
--- build reads the days that changed: their samples are all in int_device_minutes, and what all days of a month have there is counted.
+-- months of the build; a sample belongs to the month in which it ends, one that ends at midnight to the month before. Of
+-- neuron-monitor a build reads the days that changed: their samples are all in int_device_minutes, and what all days of a month
+-- have there is counted.
 {{ config(meta={'dagster': {'ref': {'name': 'fct_telemetry_matches'}}}) }}
 {%- set ended = 'sample_end - interval 1 microsecond' %}
+{%- set of_built_days %}usage_day in (select build_days.usage_day from {{ source('raw', 'build_days') }} as build_days){% endset %}
 with samples as (
     {%- for kind in ['tpu_monitoring', 'xprof', 'neuron_power', 'gpu_monitoring', 'power_meters', 'prometheus', 'wandb'] %}
     select
@@ -62,15 +64,13 @@ delivered_days as (
             cast({{ ended }} as date) as usage_day
         from {{ source('raw', 'neuron_monitor') }}
     ) as samples_of_days
-    where
-        usage_day is null
-        or ({{ of_built_months() }} and usage_day in (select build_days.usage_day from {{ source('raw', 'build_days') }} as build_days))
+    where usage_day is null or ({{ of_built_months() }} and {{ of_built_days }})
     group by all
 ),
 
 built_days as (
     select * from minutes
-    where usage_day in (select build_days.usage_day from {{ source('raw', 'build_days') }} as build_days)
+    where {{ of_built_days }}
 )
 
 select

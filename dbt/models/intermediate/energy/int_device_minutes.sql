@@ -77,13 +77,33 @@ ordered as (
     from neighbours
 ),
 
+-- minutes that are no single row: a sample of theirs is out of order, or alone and no shorter as a minute
+other_minutes as (
+    select
+        usage_month, source_name, coalesce(run_key, '') as run, coalesce(host_id, '') as host, device_index, minute_us,
+        true as is_other
+    from ordered
+    group by all
+    having not bool_and(is_in_order) or count(*) = 1
+),
+
+ordered_with_minutes as (
+    select ordered.*, other_minutes.is_other is null as is_minute
+    from ordered
+    left join other_minutes
+        on
+            ordered.usage_month = other_minutes.usage_month
+            and ordered.source_name = other_minutes.source_name
+            and ordered.device_index = other_minutes.device_index
+            and ordered.minute_us = other_minutes.minute_us
+            and coalesce(ordered.run_key, '') = other_minutes.run
+            and coalesce(ordered.host_id, '') = other_minutes.host
+),
+
 -- where two overlap the greater use counts; a gap that is none belongs to the later one
 cut as (
     select
         *,
-        -- one that is alone in its minute is no shorter as a minute
-        bool_and(is_in_order) over (partition by {{ series }}, minute_us)
-        and count(*) over (partition by {{ series }}, minute_us) > 1 as is_minute,
         case
             when before_to_us is null or sample_from_us > before_to_us + {{ telemetry_gap_us() }} then sample_from_us
             when sample_from_us < before_to_us and known_ppm > before_ppm then sample_from_us
@@ -95,7 +115,7 @@ cut as (
             else sample_to_us
         end as counted_to_us,
         sample_to_us - greatest(sample_from_us, coalesce(before_to_us, sample_from_us)) as observed_us
-    from ordered
+    from ordered_with_minutes
 ),
 
 -- copies of a sample are one row
