@@ -7,7 +7,7 @@ configuration, and the driver's power comes every minute, as it rolls it up.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from benchmarks.homes import Bench, Home, cpu, peak
@@ -16,12 +16,18 @@ from benchmarks.measures import CannotMeasure, Family, Reading, Spec
 
 NODES, QUICK_NODES = 1_000, 50
 START = datetime(2026, 4, 1, 6, tzinfo=UTC)
+DAYS, QUICK_DAYS, NODES_OF_DAYS = 28, 10, 8
 TITLE = "an hour of 1,000 nodes, neuron-monitor every 5 s and power every minute"
 SPECS = (
     Spec("peak_memory_1000_nodes", f"{TITLE}: peak memory of landing and building", "MB", 2048, needs_full_size=True),
     Spec("landing_1000_nodes", f"{TITLE}: CPU of landing alone", "CPU s"),
     Spec("building_1000_nodes", f"{TITLE}: CPU of building and publishing", "CPU s", 80, needs_full_size=True),
     Spec("building_a_sample", f"{TITLE}: CPU of building and publishing a sample, net of a month without any", "CPU us", 6.4),
+    Spec(
+        "new_hour_of_a_month",
+        "a new hour of 8 nodes / its month of an hour a day: building and publishing",
+        "CPU s",
+    ),
 )
 
 
@@ -48,6 +54,27 @@ def read_node_hours(bench: Bench) -> Iterator[tuple[str, Reading]]:
     yield "building_1000_nodes", Reading(cpu([built]), None, built.peak_mb, {"bytes_written": built.bytes_written})
     samples = nodes * SAMPLES
     yield "building_a_sample", Reading((cpu([built]) - cpu([least])) / samples * 1e6, None, None, {"samples": samples})
+    yield "new_hour_of_a_month", _new_hour(bench, QUICK_DAYS if bench.is_quick else DAYS)
+
+
+def _new_hour(bench: Bench, days: int) -> Reading:
+    """A month of nodes that one run holds throughout is built; then one more hour of its last day is landed and built."""
+    home = bench.bill(f"node-days-{days}", 0)
+    kinds = (("monitor", "neuron_monitor"), ("power", "neuron_power"), ("node-runs", "training_runs"))
+    folders = [home.configure(name, kind) for name, kind in kinds]
+    starts = [START + timedelta(days=day) for day in range(days)]
+    held, new = (START, START + timedelta(days=days)), starts[-1] + node_hour.HOUR
+    if not any(folders[0].iterdir()):
+        for start in starts:
+            node_hour.write_hour(folders[0].parent, NODES_OF_DAYS, start, held)
+    for path in [path for folder in folders for path in folder.rglob(f"{new:%Y-%m-%dT%H-%M-%SZ}.jsonl")]:
+        path.unlink()  # of a round before
+    home.land()
+    month = home.refresh()
+    node_hour.write_hour(folders[0].parent, NODES_OF_DAYS, new, held)
+    home.land()
+    hour = home.refresh()
+    return Reading(cpu([hour]), cpu([month]), hour.peak_mb, {"days": days, "samples": NODES_OF_DAYS * SAMPLES})
 
 
 def _home(bench: Bench, nodes: int) -> Home:

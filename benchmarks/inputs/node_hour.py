@@ -30,14 +30,17 @@ def run_of(number: int) -> str:
     return f"bench-{kind}-{position // NODES_OF_A_RUN}"
 
 
-def write_hour(folder: Path, nodes: int, start: datetime) -> int:
-    """Write telemetry, power and records of `nodes` nodes below `folder`; returns the bytes of telemetry and power."""
+def write_hour(folder: Path, nodes: int, start: datetime, held: tuple[datetime, datetime] | None = None) -> int:
+    """Write telemetry, power and records of `nodes` nodes below `folder`; returns the bytes of telemetry and power.
+
+    Their runs hold them for that hour, or for the time `held`, whose records are as old as its beginning.
+    """
     written = neuron.write_files(
         folder / "monitor", files=nodes, lines=LINES, start=start, hosts=nodes, groups="few", run_of=run_of
     )
     for number in range(nodes):
         written += _write_power(folder / "power", number, start)
-    _write_records(folder / "node-runs", nodes, start)
+    _write_records(folder / "node-runs", nodes, *(held or (start, start + HOUR)))
     return written
 
 
@@ -57,11 +60,11 @@ def _write_power(root: Path, number: int, start: datetime) -> int:
     return len(text)
 
 
-def _write_records(root: Path, nodes: int, start: datetime) -> None:
+def _write_records(root: Path, nodes: int, start: datetime, end: datetime) -> None:
     runs: dict[str, list[int]] = {}
     for number in range(nodes):
         runs.setdefault(run_of(number), []).append(number)
-    times = {"started_at": f"{start:%Y-%m-%dT%H:%M:%SZ}", "ended_at": f"{start + HOUR:%Y-%m-%dT%H:%M:%SZ}"}
+    times = {"started_at": f"{start:%Y-%m-%dT%H:%M:%SZ}", "ended_at": f"{end:%Y-%m-%dT%H:%M:%SZ}"}
     for run, members in runs.items():
         type_ = neuron.NODES[members[0] % len(neuron.NODES)].type
         held = [{"resource_id": host_of(number), "accelerator_type": type_, "chips": 16} for number in members]

@@ -3,6 +3,7 @@
 A flag shows what was landed and whether a provider may still change it. What follows from it for a figure is decided in SQL.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from dagster_project.base.months import bill_closed_from, carbon_final_from
@@ -86,12 +87,15 @@ def _invoiced(members: list[Elected]) -> dict[tuple[str, str], str]:
     return latest
 
 
-def is_read_by(member: Elected, months: set[str]) -> bool:
+def is_read_by(member: Elected, months: set[str], days: Collection[str] | None = None) -> bool:
     """Whether some of these months can be made of a member's rows: never too narrow, for what it leaves out is not looked at.
 
+    `days` are those of the months of which samples are read, where a kind is built by day; None are all.
     Rows of a capacity block are kept by their month (int_aws_block_lines), so another month's bill is not read again for them.
     """
     controls = member.contents.controls
+    if days is not None and controls.reached_days:
+        return not set(days).isdisjoint(controls.reached_days)
     touched = {*controls.run_months, *controls.reached_months, *(total.usage_month for total in controls.months)}
     touched |= {member.generation.month} if member.generation.month else set()
     since = controls.open_run_month

@@ -105,18 +105,20 @@ def in_order(connection: duckdb.DuckDBPyConnection, relation: str, key: Sequence
     return ", ".join(f"{quoted(name)} asc nulls last" for name in names)
 
 
-def contents(connection: duckdb.DuckDBPyConnection, relation: str, columns: Columns) -> Contents:
+def contents(connection: duckdb.DuckDBPyConnection, relation: str, columns: Columns, by_day: str | None = None) -> Contents:
     """Of each part its rows and two sums over the rows' hashes, in which no order counts; a table without months or rows is one.
 
+    A part is a month, or a day where the column `by_day` has it.
     Two sums of 64 bits each, of hashes that take the columns from either end: a fortieth of what sha256 of the sorted rows takes.
     """
     names = [quoted(name) for name, _ in columns]
     has_months = any(name == MONTH for name, _ in columns)
     found = connection.execute(
-        f"select {MONTH if has_months else 'null'}, count(*), sum(cast(hash({', '.join(names)}) as hugeint)),"
+        f"select {by_day or (MONTH if has_months else 'null')}, count(*), sum(cast(hash({', '.join(names)}) as hugeint)),"
         f" sum(cast(hash(1, {', '.join(reversed(names))}) as hugeint)) from {relation} group by 1 order by 1"
     ).fetchall()
-    sums = {part_of(month) if has_months else WHOLE: (rows, one, other) for month, rows, one, other in found}
+    name_of = str if by_day else part_of if has_months else lambda _: WHOLE
+    sums = {name_of(part): (rows, one, other) for part, rows, one, other in found}
     return sums or {WHOLE: (0, 0, 0)}
 
 

@@ -166,7 +166,8 @@ def create_raw(home: Home, build: Build, election: Election) -> None:
 
     site, landing = home.site, home.landing
     with opened(site) as connection:
-        create(connection, home.rules, landing, election, build.month_dates, build.turned_dates)
+        all_days = build.all_days or build.is_full
+        create(connection, home.rules, landing, election, build.month_dates, build.turned_dates, all_days=all_days)
         write_deliveries(connection, home.settings.by_name, landing, election)
         # an earlier view cannot know what lies there today
         write_listed(connection, home.sources if election.view.instant is None else [], landing)

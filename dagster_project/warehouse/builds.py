@@ -45,6 +45,7 @@ class Build:
     engine: str = "duckdb"
     is_whole: bool = True  # false: single models were run; such a state is never published
     turned: list[str] = field(default_factory=list)  # months of which only the status is new: their bill or carbon turned final
+    all_days: bool = False  # of what is built by day, all days of its months are built: days.py
 
     @property
     def month_dates(self) -> list[date]:
@@ -99,6 +100,7 @@ def start(site: Site, units: dict[str, str], *, full: bool = False, also: Collec
         is_forced=bool(also) or bool(before and goes_on and before.is_forced),
         turned=[month.isoformat() for month in sorted(turned - months)],
         engine=engine,
+        all_days=is_full or bool(also) or before is not None,
     )
     _mark(site, build)
     return build

@@ -2,12 +2,12 @@
 
 A view reads the landed files where they are; only narrow things become tables. Bills, carbon and telemetry are asked for the
 months of the build alone, so a view of them has the files of those months and no others: a build of month 36 opens as many as
-one of month 3. Run records are asked for all months and come in many small files: their rows are kept, and a build reads the
-files that are new. A kind without a source is an empty view of the same columns. Which rows count is said by flags, what they
-mean by dbt.
+one of month 3. Of neuron-monitor's samples it has the files of the days that changed in these months (days.py). Run records are
+asked for all months and come in many small files: their rows are kept, and a build reads the files that are new. A kind without
+a source is an empty view of the same columns. Which rows count is said by flags, what they mean by dbt.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, date
 from operator import itemgetter
@@ -26,7 +26,7 @@ from dagster_project.election.winners import Elected
 from dagster_project.landing.deriving.typed_select import Read, parts_select, quoted, read_parquet, typed_columns
 from dagster_project.landing.land import Landing
 from dagster_project.settings import Rules
-from dagster_project.warehouse import states
+from dagster_project.warehouse import days, states
 from dagster_project.warehouse.raw_tables import TABLES, declared, fill, rows_of_tables
 
 OF_MONTHS = ("bill", "carbon", "telemetry")  # facts whose models are built by month
@@ -54,14 +54,21 @@ def create_raw(
     election: Election,
     months: Sequence[date],
     turned: Sequence[date] = (),
+    *,
+    all_days: bool = True,
 ) -> None:
-    """Create or replace everything in schema raw, in one transaction. Of the months that `turned` only the status is new."""
+    """Create or replace everything in schema raw, in one transaction. Of the months that `turned` only the status is new.
+
+    `all_days`: of kinds that are built by day, all days of the months are read, and not only those that changed.
+    """
     con.execute("SET TimeZone = 'UTC'; BEGIN")  # naive times in our tables are UTC, whatever the machine thinks
     made = states.raw_state({kind: rows_of(kind, rules, []) for kind in built_kinds()})
-    if made not in states.read(con).values():
+    before = states.read(con)
+    if made not in before.values():
         con.execute("DROP SCHEMA IF EXISTS raw CASCADE")  # rows are kept from build to build, as the present code reads them
     con.execute("CREATE SCHEMA IF NOT EXISTS raw")
-    read = read_members(election, months)
+    build_days = days.to_build(con, before, election, months, made.version, is_all=all_days)
+    read = read_members(election, months, [f"{day:%Y-%m-%d}" for day in build_days])
     files = {kind: landed_files(landing, read, kind) for kind in built_kinds()}
     con.execute(f"CREATE TABLE IF NOT EXISTS {FILES} ({declared(FILE_COLUMNS)})")
     con.execute(f"CREATE OR REPLACE TEMP TABLE files_before AS FROM {FILES}")
@@ -71,7 +78,8 @@ def create_raw(
             _keep_rows(con, kind, rules, found)
         else:
             con.execute(f"CREATE OR REPLACE VIEW raw.{kind} AS {rows_of(kind, rules, found)}")
-    rows = rows_of_tables(rules, election, months) | {"status_months": [(month,) for month in sorted(turned)]}
+    rows = rows_of_tables(rules, election, months, read)
+    rows |= {"status_months": [(month,) for month in sorted(turned)], "build_days": sorted(build_days.items())}
     for name, columns in TABLES.items():
         fill(con, f"raw.{name}", columns, rows[name])
     states.write(con, [made, *states.raw_states(made, election, rows)])
@@ -86,10 +94,10 @@ def show_rows(con: duckdb.DuckDBPyConnection, rules: Rules, landing: Landing, me
     con.execute(f"CREATE OR REPLACE VIEW raw.{kind} AS {rows_of(kind, rules, found)}")
 
 
-def read_members(election: Election, months: Iterable[date]) -> list[Elected]:
-    """The elected generations that a build of these months reads."""
-    texts = {f"{month:%Y-%m}" for month in months}
-    return [member for member in election.members if member.fact not in OF_MONTHS or is_read_by(member, texts)]
+def read_members(election: Election, months: Iterable[date], build_days: Collection[str]) -> list[Elected]:
+    """The elected generations that a build of these months, and of these days, reads."""
+    texts, of_days = {f"{month:%Y-%m}" for month in months}, set(build_days)
+    return [member for member in election.members if member.fact not in OF_MONTHS or is_read_by(member, texts, of_days)]
 
 
 def _keep_rows(con: duckdb.DuckDBPyConnection, kind: Kind, rules: Rules, found: LandedFiles) -> None:

@@ -14,6 +14,7 @@ from dagster_project.base.months import first_day
 from dagster_project.election.election import Election
 from dagster_project.election.months import is_read_by, payer_months
 from dagster_project.election.run_tags import tag_key
+from dagster_project.election.winners import Elected
 from dagster_project.landing.deriving.contents import MeasureTotal
 from dagster_project.landing.deriving.measures import ROW_COUNT
 from dagster_project.landing.deriving.typed_select import quoted
@@ -92,16 +93,19 @@ TABLES: dict[str, dict[str, str]] = {
         "after": "VARCHAR",
     },
     "build_months": {"usage_month": "DATE"},
+    "build_days": {"usage_day": "DATE", "version": "VARCHAR"},  # '' where nothing is left of a day
     "status_months": {"usage_month": "DATE"},
 }
 
 
-def rows_of_tables(rules: Rules, election: Election, months: Sequence[date]) -> dict[str, list[tuple[Any, ...]]]:
-    """The rows of each of TABLES."""
+def rows_of_tables(
+    rules: Rules, election: Election, months: Sequence[date], read: Sequence[Elected]
+) -> dict[str, list[tuple[Any, ...]]]:
+    """The rows of each of TABLES that an election gives; `read` are the generations whose rows this build reads."""
     return {
         "quarantine": _quarantine(election),
         "delivery_totals": _delivery_totals(election),
-        "measure_totals": _measure_totals(election, {f"{month:%Y-%m}" for month in months}),
+        "measure_totals": _measure_totals(read, {f"{month:%Y-%m}" for month in months}),
         "run_tag_keys": list(enumerate(dict.fromkeys(tag_key(key) for key in rules.run_tag_keys))),
         "registration_files": _registration_files(election),
         "host_names": sorted(rules.hosts.items()),
@@ -142,10 +146,10 @@ def _delivery_totals(election: Election) -> list[tuple[Any, ...]]:
     ]
 
 
-def _measure_totals(election: Election, months: set[str]) -> list[tuple[Any, ...]]:
+def _measure_totals(read: Sequence[Elected], months: set[str]) -> list[tuple[Any, ...]]:
     return [
         (landed.source, str(landed.kind), landed.partition, landed.content_hash, *astuple(total))
-        for member in election.members
+        for member in read
         if is_read_by(member, months)
         for landed in [member.generation]
         for total in (*member.contents.measures, MeasureTotal(*ROW_COUNT, member.contents.rows, None))

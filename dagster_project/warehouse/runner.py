@@ -4,7 +4,8 @@ A model is left as it is where its statement is what it was, and so are the cont
 written of the same, so it would be written the same. Where what it reads has changed, a table by month gets the months of the
 build, which the units decide (election/units.py). Rows that come out as they were do not count as a change, and what reads them
 is left as it is: there the wave ends. A table and its state are written in one transaction, so a build that was killed goes on
-behind its last table. Which statements there are is written in statements.py, what a result means for a publication in gates.py.
+behind its last table. Of a table by day only the days that changed are written (days.py). Which statements there are is written
+in statements.py, what a result means for a publication in gates.py.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from dagster_project.base.failures import machine_failure
 from dagster_project.publishing.digest import quoted
 from dagster_project.publishing.last import contents
 from dagster_project.publishing.view_files import SHOWN
-from dagster_project.warehouse import states
+from dagster_project.warehouse import days, states
 from dagster_project.warehouse.nodes import NodeResult, first_rows
 from dagster_project.warehouse.statements import BY_MONTH, SEED, VIEW, Statement
 from dagster_project.warehouse.states import State
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
     from dagster_project.warehouse.builds import Build
 
 SMALL_BYTES = 32_000_000  # of exports that count, compressed as they landed
-MONTHS_OF_BUILD = {"raw.build_months", "raw.status_months"}  # they choose rows of a table by month and are no contents of it
+# they choose rows of a table by month and are no contents of it
+MONTHS_OF_BUILD = {"raw.build_months", "raw.status_months", "raw.build_days"}
 CONTROLS = {
     "raw.measure_totals"
 }  # worked out of deliveries as they landed: these are the contents, and are in the version of their kind
@@ -177,6 +179,8 @@ class _Runner:
         months: list[str] | None = None  # all of them
         if is_same and statement.kind == BY_MONTH:
             months = sorted({*self.build.months, *(self.build.turned if statement.shows_status else ())})
+        if months and statement.by_day and not self._days():
+            months = []
         # nothing of it is written, or there is nothing to write
         if is_same and before and (months == [] or (not self.build.is_forced and self._stays_empty(statement, before))):
             self._keep(replace(before, inputs=inputs))
@@ -232,20 +236,34 @@ class _Runner:
     def _write(self, statement: Statement, inputs: str, before: State | None, months: list[str] | None) -> tuple[str, int | None]:
         """Write a table, or months of it, and its state. The version stays where the rows are what they were."""
         was_there = statement.relation in self.there
+        built_days = self._days() if statement.by_day and months is not None else []
 
         def state() -> State:
+            made_of = days.after(self.connection, before, is_whole=months is None) if statement.by_day else None
             if self.is_the_last:
-                return State(statement.relation, statement.definition, inputs, self.build.build_id)
-            sums = json.dumps(self._sums(statement, before, months))
+                return State(statement.relation, statement.definition, inputs, self.build.build_id, days=made_of)
+            sums = json.dumps(self._sums(statement, before, months, built_days))
             is_equal = before is not None and was_there and before.sums == sums
             version = before.version if before and is_equal else self.build.build_id
-            return State(statement.relation, statement.definition, inputs, version, sums)
+            return State(statement.relation, statement.definition, inputs, version, sums, made_of)
 
-        written = self._create(statement, "table", state, months)
+        written = self._create(statement, "table", state, months, built_days)
         return "success", sum(rows for rows, *_ in json.loads(written.sums)["parts"].values()) if written.sums else None
 
-    def _create(self, statement: Statement, kind: str, state: Callable[[], State], months: list[str] | None = None) -> State:
-        """Create a view or table, or write months of one, and its state in one transaction."""
+    def _days(self) -> list[str]:
+        """The days that are built again of what is built by day."""
+        found = self.connection.execute("select cast(usage_day as varchar) from raw.build_days order by 1").fetchall()
+        return [day for (day,) in found]
+
+    def _create(
+        self,
+        statement: Statement,
+        kind: str,
+        state: Callable[[], State],
+        months: list[str] | None = None,
+        built_days: Sequence[str] = (),
+    ) -> State:
+        """Create a view or table, or write months or days of one, and its state in one transaction."""
         relation, there = statement.relation, dict(self.there)
         self.connection.begin()
         try:
@@ -255,7 +273,7 @@ class _Runner:
                 self.connection.execute(statement.whole())
                 self.there[relation] = kind
             else:
-                self.connection.execute(statement.of_months(months))
+                self.connection.execute(statement.of_months(months, built_days))
             made = state()
             states.write(self.connection, [*self.moved, made])
             self.connection.commit()
@@ -267,21 +285,23 @@ class _Runner:
         self.moved.clear()
         return made
 
-    def _sums(self, statement: Statement, before: State | None, months: list[str] | None) -> dict[str, Any]:
-        """Columns of a table, and by month sums over the hashes of its rows: equal where the rows are.
+    def _sums(
+        self, statement: Statement, before: State | None, months: list[str] | None, built_days: Sequence[str]
+    ) -> dict[str, Any]:
+        """Columns of a table, and by month, or by day, sums over the hashes of its rows: equal where the rows are.
 
-        Of a table of which only `months` were written, those of other months are what they were.
+        Of a table of which only `months` or days were written, those of others are what they were.
         """
         relation, condition, kept = statement.relation, "true", dict[str, Any]()
         if before and before.sums and months and not statement.also_replaced:
-            condition = statement.replaced(months)
-            written = {month[:7] for month in months}
+            condition = statement.replaced(months, built_days)
+            written = {*built_days} if statement.by_day else {month[:7] for month in months}
             kept = {part: sums for part, sums in json.loads(before.sums)["parts"].items() if part not in written}
         if before and before.sums and months is not None:
             columns = json.loads(before.sums)["columns"]
         else:
             columns = [(name, str(kind)) for name, kind, *_ in self.connection.execute(f"from {relation} limit 0").description]
-        parts = contents(self.connection, f"(from {relation} where {condition})", columns)
+        parts = contents(self.connection, f"(from {relation} where {condition})", columns, statement.by_day)
         kept |= {part: sums for part, sums in parts.items() if sums[0]}
         return {"columns": columns, "parts": dict(sorted(kept.items()))}
 

@@ -46,6 +46,7 @@ class Statement:
     reads: tuple[str, ...]  # 'schema.table'
     columns: tuple[tuple[str, str, str], ...] = ()  # of a contract, or of a seed: name, type, constraint
     also_replaced: str | None = None  # by month: rows of several months, replaced by every build that has a month
+    by_day: str | None = None  # by month: the column of the day, where days of a month are replaced (days.py)
     shows_status: bool = False  # by month: also built again for months of which only the status is new
     empty_without: tuple[tuple[str, str], ...] = ()  # relations and conditions: one must have such a row, or it has none
     blocks: bool = True  # a test: whether its rows stop the build
@@ -77,17 +78,22 @@ class Statement:
         rows = f"select {names} from (\n{self.sql}\n) as rows_of_all_months"
         return f"create table {self.relation} ({declared}); insert into {self.relation} ({names}) {rows}"
 
-    def replaced(self, months: Iterable[str]) -> str:
-        """The condition of the rows that a build of some months replaces."""
-        dates = ", ".join(f"date '{month}'" for month in sorted(months))
-        of_months = f"usage_month in ({dates})"
+    def replaced(self, months: Iterable[str], days: Iterable[str] = ()) -> str:
+        """The condition of the rows that a build of some months replaces; of a table by day, those of some of their days."""
+        of_months = f"usage_month in ({_dates(months)})"
+        if self.by_day:
+            return f"{of_months} and {self.by_day} in ({_dates(days)})"
         return f"({of_months} or {self.also_replaced})" if self.also_replaced else of_months
 
-    def of_months(self, months: Collection[str]) -> str:
+    def of_months(self, months: Collection[str], days: Collection[str] = ()) -> str:
         """The SQL that takes some months out of a table and puts in the rows that the query has for them."""
-        condition = self.replaced(months)
+        condition = self.replaced(months, days)
         rows = f"select * from (\n{WHOLE.sub('', self.sql)}\n) as rows_of_all_months where {condition}"
         return f"delete from {self.relation} where {condition}; insert into {self.relation} by name {rows}"
+
+
+def _dates(days: Iterable[str]) -> str:
+    return ", ".join(f"date '{day}'" for day in sorted(days))
 
 
 def needed(every: Iterable[Statement], relations: Collection[str]) -> list[Statement]:
@@ -158,6 +164,7 @@ def _statement(node: Mapping[str, Any], text: str, relations: Mapping[str, str])
         tuple(sorted(f"{schema}.{table}" for schema, table in read)),
         columns,
         meta.get("also_replaced"),
+        meta.get("by_day"),
         meta.get("rebuilt_for") == "status",
         tuple((relations[name], condition or "true") for name, _, condition in without),
         kind != TEST or gates.is_blocking(node),

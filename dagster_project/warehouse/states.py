@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 DDL = """
 create schema if not exists ops;
 create table if not exists ops.node_states (node varchar, definition varchar, inputs varchar, version varchar);
-alter table ops.node_states add column if not exists sums varchar
+alter table ops.node_states add column if not exists sums varchar;
+alter table ops.node_states add column if not exists days varchar
 """
 
 
@@ -36,7 +37,8 @@ class State:
     """Of one relation or test: hashes of its statement and of what it read, and the version of its contents.
 
     The version of a table is the build that last gave it other rows; that of a test the build in which it passed. `sums` are sums
-    of a table's rows by month, as JSON: by them a build knows whether rows that it writes are the ones it replaces.
+    of a table's rows by month or by day, as JSON: by them a build knows whether rows that it writes are the ones it replaces.
+    `days` are the versions of the days that a table by day was made of (days.py), as JSON.
     """
 
     node: str
@@ -44,6 +46,7 @@ class State:
     inputs: str
     version: str
     sums: str | None = None
+    days: str | None = None
 
 
 def read(connection: duckdb.DuckDBPyConnection) -> dict[str, State]:
@@ -82,13 +85,13 @@ def raw_states(made: State, election: Election, tables: Mapping[str, list[tuple[
     """The states of schema raw: a view per kind of all that is elected, whichever months a build reads, and the small tables."""
     members: dict[str, list[Any]] = {str(kind): [] for kind in built_kinds()}
     for member in election.members:
-        members[str(member.generation.kind)].append(_rows_of(member))
+        members[str(member.generation.kind)].append(rows_of(member))
     found = {kind: sha256(made.version, sorted(of_kind)) for kind, of_kind in members.items()}
     found |= {name: sha256(made.version, rows) for name, rows in tables.items()}
     return [State(f"raw.{name}", "", "", version) for name, version in found.items()]
 
 
-def _rows_of(member: Elected) -> list[Any]:
+def rows_of(member: Elected) -> list[Any]:
     """What the rows of a generation are made of, and which of them count."""
     generation, contents = member.generation, member.contents
     return [

@@ -7,6 +7,9 @@
   so, `meta={'rebuilt_for': 'status'}`, and left alone in all others. Without any month nothing is done.
   Rows that are made of several months, `meta={'also_replaced': <their condition>}`, are replaced by every build that has a month. Example: the
   July invoice gets a row of June that came late; a build of June writes the total of July's invoice again, and no other row of July.
+  A table by day, `meta={'by_day': <its column of the day>}`, gets of these months only the days in which something changed (raw.build_days). A row of
+  it is made of what lies within minutes of its day, and the view that it reads has the samples of those days alone. Example: a new hour of
+  neuron-monitor writes the minutes of its day, and those of the thirty other days stay.
   A table, by month or whole, that can have a row only if one of some models has one names them, `meta={'empty_without': [<models>]}`, each as
   `<model>` or `<model> where <condition>`: while none has such a row, and it is empty, the warehouse leaves it alone. Example: without telemetry
   a run record is no reason to ask for the use of chips again.
@@ -57,6 +60,8 @@ select usage_month from {{ source('raw', 'build_months') }}
 {% endmacro %}
 {% macro default__replace_months(table, columns, sql, months) -%}
   {%- set of_the_build = 'usage_month in (' ~ months | join(', ') ~ ')' -%}
+  {%- set by_day = (config.get('meta') or {}).get('by_day') -%}
+  {%- if by_day %}{% set of_the_build = of_the_build ~ ' and ' ~ by_day ~ ' in (select usage_day from raw.build_days)' %}{% endif -%}
   {%- set also = (config.get('meta') or {}).get('also_replaced') -%}
   {%- if also %}{% set of_the_build = '(' ~ of_the_build ~ ' or ' ~ also ~ ')' %}{% endif -%}
   delete from {{ table }} where {{ of_the_build }};

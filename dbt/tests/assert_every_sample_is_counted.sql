@@ -1,16 +1,33 @@
 -- the sources whose samples of telemetry are not all in fct_telemetry_matches: nothing that was measured disappears. In the
--- months of the build; a sample belongs to the month in which it ends, one that ends at midnight to the month before.
+-- months of the build; a sample belongs to the month in which it ends, one that ends at midnight to the month before. Of
+-- neuron-monitor a build reads the days that changed: their samples are all in int_device_minutes, and what all days of a month
+-- have there is counted.
 {{ config(meta={'dagster': {'ref': {'name': 'fct_telemetry_matches'}}}) }}
+{%- set ended = 'sample_end - interval 1 microsecond' %}
+{%- set of_built_days %}usage_day in (select build_days.usage_day from {{ source('raw', 'build_days') }} as build_days){% endset %}
 with samples as (
-    {%- for kind in [
-        'neuron_monitor', 'tpu_monitoring', 'xprof', 'neuron_power', 'gpu_monitoring', 'power_meters', 'prometheus', 'wandb',
-    ] %}
+    {%- for kind in ['tpu_monitoring', 'xprof', 'neuron_power', 'gpu_monitoring', 'power_meters', 'prometheus', 'wandb'] %}
     select
         _source_name as source_name,
-        cast(date_trunc('month', sample_end - interval 1 microsecond) as date) as usage_month
+        cast(date_trunc('month', {{ ended }}) as date) as usage_month
     from {{ source('raw', kind) }}
     {{ 'union all' if not loop.last }}
     {%- endfor %}
+),
+
+minutes as (
+    select
+        source_name,
+        usage_month,
+        usage_day,
+        sum(sample_count) as sample_count
+    from {{ ref('int_device_minutes') }}
+    where
+        -- one that only reaches into the month is counted in its own
+        {{ of_built_months() }}
+        and sample_to_us > {{ instant_us('cast(usage_month as timestamp)') }}
+        and sample_to_us <= {{ instant_us('cast(usage_month as timestamp) + interval 1 month') }}
+    group by all
 ),
 
 delivered as (
@@ -18,6 +35,12 @@ delivered as (
     from samples
     -- without an end a sample is of no month
     where {{ of_built_months() }} or usage_month is null
+    group by all
+
+    union all
+
+    select source_name, usage_month, sum(sample_count) as sample_count
+    from minutes
     group by all
 ),
 
@@ -30,13 +53,44 @@ counted as (
     from {{ ref('fct_telemetry_matches') }}
     where {{ of_built_months() }}
     group by all
+),
+
+delivered_days as (
+    select source_name, usage_month, usage_day, count(*) as sample_count
+    from (
+        select
+            _source_name as source_name,
+            cast(date_trunc('month', {{ ended }}) as date) as usage_month,
+            cast({{ ended }} as date) as usage_day
+        from {{ source('raw', 'neuron_monitor') }}
+    ) as samples_of_days
+    where usage_day is null or ({{ of_built_months() }} and {{ of_built_days }})
+    group by all
+),
+
+built_days as (
+    select * from minutes
+    where {{ of_built_days }}
 )
 
 select
     source_name,
     usage_month,
+    cast(null as date) as usage_day,
     delivered.sample_count as delivered_samples,
     counted.sample_count as counted_samples
 from delivered
 full outer join counted using (source_name, usage_month)
 where delivered.sample_count is distinct from counted.sample_count or counted.matched_sample_count > counted.sample_count
+
+union all
+
+select
+    source_name,
+    usage_month,
+    usage_day,
+    delivered_days.sample_count as delivered_samples,
+    built_days.sample_count as counted_samples
+from delivered_days
+full outer join built_days using (source_name, usage_month, usage_day)
+where delivered_days.sample_count is distinct from built_days.sample_count

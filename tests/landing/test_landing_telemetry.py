@@ -69,6 +69,7 @@ def test_a_file_names_its_months_run_and_host(organisation: Organisation) -> Non
     organisation.refresh()
     found = controls(organisation, "neuron")
     assert (found.sample_months, found.reached_months) == (["2026-04", "2026-05"], ["2026-04", "2026-05"])
+    assert found.reached_days == ["2026-04-30", "2026-05-01"], "a sample within minutes of midnight reaches both days"
     assert (found.sample_runs, found.sample_hosts) == (["run-0"], ["i-0123456789abcdef0"])
 
 

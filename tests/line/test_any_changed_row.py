@@ -19,7 +19,7 @@ from connectors.registry import KINDS
 from dagster_project.base.code import code_version
 from dagster_project.commands.refreshing import refresh
 from dagster_project.election import units
-from dagster_project.warehouse import builds, statements
+from dagster_project.warehouse import builds, days, statements
 from dagster_project.warehouse.statements import BY_MONTH, Statement
 from tests import nightly
 from tests.landing.kit import Organisation
@@ -209,7 +209,7 @@ class Release:
         self.selects: dict[str, str] = {}  # by model or seed what is selected of its rows instead of *
         lay_out, version = statements.statements, code_version()
         monkeypatch.setattr(statements, "statements", lambda home: [self.of(one) for one in lay_out(home)])
-        for module in (units, builds):
+        for module in (units, builds, days):
             monkeypatch.setattr(module, "code_version", lambda: f"{version} {self.number}")
 
     def of(self, one: Statement) -> Statement:

@@ -76,6 +76,7 @@ class Controls(msgspec.Struct, frozen=True, kw_only=True):
     last_run_month: str | None = None  # in which the latest end of the records lies
     sample_months: list[str] = []  # months that samples lie in
     reached_months: list[str] = []  # and those they can change: a point's length is found from the points around it
+    reached_days: list[str] = []  # the same by day, of kinds that are built by day
     sample_runs: list[str] = []  # run ids in keys and labels, as recorded
     sample_hosts: list[str] = []
     rate_months: dict[str, str] = {}  # usage month -> digest of the exchange rates that may convert it

@@ -10,6 +10,8 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+from msgspec import structs
+
 from dagster_project.base.kinds import KINDS, Kind
 from dagster_project.base.months import months_touched
 from dagster_project.landing.deriving.contents import PLANS, BillMonth, Commitment, Controls, Figures, highest_version
@@ -167,6 +169,8 @@ def _aws_carbon(partition: str, rows: Rows) -> Controls:
 POINT_REACH = timedelta(days=3)
 # and whether half a second lies between two samples, also on both sides of a month's end
 SAMPLE_REACH = timedelta(seconds=1)
+# and int_device_minutes what lies around a sample of at most a minute, also on both sides of midnight
+DAY_REACH = "INTERVAL 5 MINUTE"
 _RUN_KEYS = ("recorded_id", "alias_id", "started_at", "ended_at", "record_system", "alias_system")
 _ENDED = "(sample_end - INTERVAL 1 MICROSECOND)"
 
@@ -243,6 +247,28 @@ SAMPLES = Asked(
 )
 
 
+def _samples_by_day(_: str, spans: Rows, named: Rows, days: Rows) -> Controls:
+    """The same, and the days that samples reach: from a little before they begin to a little after they end."""
+    one = timedelta(days=1)
+    reached = {first + number * one for first, last in days for number in range((last - first).days + 1)}
+    return structs.replace(_samples(_, spans, named), reached_days=[f"{day:%Y-%m-%d}" for day in sorted(reached)])
+
+
+SAMPLES_BY_DAY = replace(
+    SAMPLES,
+    keys={
+        **SAMPLES.keys,
+        "first_reached": f"CAST(least(coalesce(sample_start, {_ENDED}), {_ENDED}) - {DAY_REACH} AS DATE)",
+        "last_reached": f"CAST(sample_end + {DAY_REACH} AS DATE)",
+    },
+    queries={
+        **SAMPLES.queries,
+        "days": f"SELECT DISTINCT delivery, first_reached, last_reached FROM {GROUPS} WHERE first_reached IS NOT NULL",
+    },
+    controls=_samples_by_day,
+)
+
+
 def _figures(_: str, figures: Rows, named: Rows) -> Controls:
     """From which month on the organisation's own figures count, and the runs they name."""
     return Controls(
@@ -251,7 +277,8 @@ def _figures(_: str, figures: Rows, named: Rows) -> Controls:
     )
 
 
-# records of runs and samples have one shape each, whatever their kind; bills, carbon and inputs are of their kind's own
+# records of runs and samples have one shape each, whatever their kind; samples that are built by day have their days as well, and
+# bills, carbon and inputs are of their kind's own
 BY_FACT = {"runs": RUNS, "telemetry": SAMPLES}
 BY_KIND = {
     "aws_cur": AWS_BILL,
@@ -311,6 +338,7 @@ BY_KIND = {
             figures=[Figures(first_month=month, is_of_one_month=True, digest=digest) for month, digest in prices]
         ),
     ),
+    "neuron_monitor": SAMPLES_BY_DAY,
     # a rate converts the month in whose last eight days it lies; one of the first days of a month converts none
     "fx_rates": Asked(
         {"month": "CASE WHEN rate_date >= last_day(rate_date) - 7 THEN strftime(rate_date, '%Y-%m') END"},
@@ -341,4 +369,4 @@ BY_KIND = {
 
 def asked_of(kind: Kind) -> Asked:
     """What a kind's deliveries are asked for their controls."""
-    return BY_FACT.get(KINDS[kind].fact) or BY_KIND[kind]
+    return BY_KIND.get(kind) or BY_FACT[KINDS[kind].fact]

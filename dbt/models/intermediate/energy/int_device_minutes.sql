@@ -1,5 +1,5 @@
-{{ config(materialized='by_month', meta={'empty_without': ['stg_neuron_monitor__samples']}) }}
-{%- set minute_us = 60000000 %}
+{{ config(materialized='by_month', meta={'empty_without': ['stg_neuron_monitor__samples'], 'by_day': 'usage_day'}) }}
+{%- set minute_us, day_us = 60000000, 86400000000 %}
 {%- set series = 'usage_month, source_name, run_key, host_id, device_index' %}
 {%- set stated = 'source_name, run_key, host_id, accelerator_type, device_count, region_id, device_index, is_measured' %}
 {%- set in_time = 'partition by ' ~ series ~ ' order by sample_to_us' %}
@@ -20,6 +20,11 @@ samples as (
         delivered.used_ppm_us,
         case when delivered.is_measured then delivered.utilisation_ppm end as known_ppm,
         delivered.sample_to_us - 1 - (delivered.sample_to_us - 1) % {{ minute_us }} as minute_us,
+        -- of the day in which it ends; what only reaches into the month, of its first or its last
+        least(
+            greatest(delivered.sample_to_us - 1 - (delivered.sample_to_us - 1) % {{ day_us }}, months.month_from_us),
+            months.month_to_us - {{ day_us }}
+        ) as day_us,
         delivered.sample_from_us >= months.month_from_us and delivered.sample_to_us <= months.month_to_us as is_within_month
     from {{ ref('stg_neuron_monitor__samples') }} as delivered
     inner join months
@@ -28,6 +33,8 @@ samples as (
             and coalesce(delivered.sample_from_us, delivered.sample_to_us - 1) < months.month_to_us + {{ telemetry_gap_us() }}
 ),
 
+-- a day is built of the samples within minutes of it: what is further away must not tell whether samples follow each other, so one of no
+-- length is where it ends, and one beside a longer one than a minute is not in order
 neighbours as (
     select
         *,
@@ -35,7 +42,7 @@ neighbours as (
         lag(sample_to_us) over ({{ in_time }}) as before_to_us,
         lag(known_ppm) over ({{ in_time }}) as before_ppm,
         lag(sample_to_us, 2) over ({{ in_time }}) as earlier_to_us,
-        lead(sample_from_us) over ({{ in_time }}) as next_from_us,
+        lead(coalesce(sample_from_us, sample_to_us - 1)) over ({{ in_time }}) as next_from_us,
         lead(sample_to_us) over ({{ in_time }}) as next_to_us,
         lead(known_ppm) over ({{ in_time }}) as next_ppm,
         lead(sample_to_us, 2) over ({{ in_time }}) as later_to_us,
@@ -61,7 +68,8 @@ ordered as (
                 or (before_from_us <= sample_from_us and before_ppm is not null)
             )
             and coalesce(earlier_to_us <= sample_from_us, true)
-            and coalesce(sample_from_us <= next_from_us, next_to_us is null)
+            and coalesce(sample_from_us <= next_from_us, true)
+            and coalesce(sample_to_us <= next_from_us or next_to_us - next_from_us <= {{ minute_us }}, true)
             and coalesce(before_to_us <= next_from_us, true)
             and coalesce(sample_to_us <= later_from_us, true)
             -- a gap within a minute
@@ -71,13 +79,33 @@ ordered as (
     from neighbours
 ),
 
+-- minutes that are no single row: a sample of theirs is out of order, or alone and no shorter as a minute
+other_minutes as (
+    select
+        usage_month, source_name, coalesce(run_key, '') as run, coalesce(host_id, '') as host, device_index, minute_us,
+        true as is_other
+    from ordered
+    group by all
+    having not bool_and(is_in_order) or count(*) = 1
+),
+
+ordered_with_minutes as (
+    select ordered.*, other_minutes.is_other is null as is_minute
+    from ordered
+    left join other_minutes
+        on
+            ordered.usage_month = other_minutes.usage_month
+            and ordered.source_name = other_minutes.source_name
+            and ordered.device_index = other_minutes.device_index
+            and ordered.minute_us = other_minutes.minute_us
+            and coalesce(ordered.run_key, '') = other_minutes.run
+            and coalesce(ordered.host_id, '') = other_minutes.host
+),
+
 -- where two overlap the greater use counts; a gap that is none belongs to the later one
 cut as (
     select
         *,
-        -- one that is alone in its minute is no shorter as a minute
-        bool_and(is_in_order) over (partition by {{ series }}, minute_us)
-        and count(*) over (partition by {{ series }}, minute_us) > 1 as is_minute,
         case
             when before_to_us is null or sample_from_us > before_to_us + {{ telemetry_gap_us() }} then sample_from_us
             when sample_from_us < before_to_us and known_ppm > before_ppm then sample_from_us
@@ -89,13 +117,14 @@ cut as (
             else sample_to_us
         end as counted_to_us,
         sample_to_us - greatest(sample_from_us, coalesce(before_to_us, sample_from_us)) as observed_us
-    from ordered
+    from ordered_with_minutes
 ),
 
 -- copies of a sample are one row
 counted as (
     select
         usage_month,
+        day_us,
         {{ stated }},
         is_minute,
         {%- for column in single %}
@@ -111,7 +140,7 @@ counted as (
         {{ list_of_rows(['sample_from_us', 'sample_to_us', 'utilisation_ppm', 'observed_us']) }} as minute_samples
     from cut
     group by
-        usage_month, {{ stated }}, is_minute, case when is_minute then minute_us end
+        usage_month, day_us, {{ stated }}, is_minute, case when is_minute then minute_us end
         {%- for column in single %},
         case when not is_minute then {{ column }} end
         {%- endfor %}
@@ -119,6 +148,7 @@ counted as (
 
 select
     usage_month,
+    cast({{ timestamp_of('day_us') }} as date) as usage_day,
     {{ stated.replace(', ', ',\n    ') }},
     single_document_hash as document_hash,
     case when is_minute then first_from_us else single_sample_from_us end as sample_from_us,
@@ -140,6 +170,7 @@ union all
 -- what a recorder reduced is a minute, or a part of one, as it came: its sum is exact, and it is its own only sample
 select
     usage_month,
+    cast({{ timestamp_of('day_us') }} as date) as usage_day,
     {{ stated.replace(', ', ',\n    ') }},
     cast(null as string) as document_hash,
     sample_from_us,
@@ -167,4 +198,4 @@ from (
     where used_ppm_us is not null and is_within_month
 ) as reduced
 group by
-    usage_month, {{ stated }}, sample_from_us, sample_to_us, utilisation_ppm, used_ppm_us
+    usage_month, day_us, {{ stated }}, sample_from_us, sample_to_us, utilisation_ppm, used_ppm_us

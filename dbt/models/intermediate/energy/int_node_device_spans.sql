@@ -1,6 +1,12 @@
 {{ config(materialized='by_month', meta={'empty_without': ['int_node_samples']}) }}
 {%- set device = 'usage_month, resource_id, device_id' %}
 {%- set piece = device ~ ', host_key, span_from_us, is_own_view' %}
+{%- set slice_columns %}
+        {{- piece }}, slice_from, slice_to,
+        is_measured, is_filled, utilisation_ppm, used_ppm_us, owner_run_id,
+        power_uw, power_low_uw, power_high_uw,
+        driver_ppm, driver_low_ppm, driver_high_ppm
+{%- endset %}
 {#- several samples may be alike after they are cut -#}
 {%- set in_order = 'piece_from_us, piece_to_us, sample_from_us, sample_to_us, keyed_run_id, is_filled' %}
 {%- set greatest_use = 'case when slice_samples.utilisation_ppm = slice_samples.owner_use then slice_samples.owner_run_id end' %}
@@ -127,13 +133,17 @@ pieces_with_cluster as (
 ),
 
 cluster_pieces as (
-    select *, count(*) over (partition by {{ piece }}, cluster) as piece_count
+    select
+        *,
+        count(*) over (partition by {{ piece }}, cluster) as piece_count,
+        max(piece_to_us - piece_from_us) over (partition by {{ piece }}, cluster) as bucket_us,
+        -- where two samples of one time may not be simply one
+        bool_or(is_filled or owner_run_id is not null) over (partition by {{ piece }}, cluster) as is_judged
     from pieces_with_cluster
 ),
 
 overlapping_pieces as (
-    select *, max(piece_to_us - piece_from_us) over (partition by {{ piece }}, cluster) as bucket_us
-    from cluster_pieces
+    select * from cluster_pieces
     where piece_count > 1
 ),
 
@@ -157,7 +167,7 @@ slice_pieces as (
         bucketed_pieces.power_uw, bucketed_pieces.power_low_uw, bucketed_pieces.power_high_uw,
         bucketed_pieces.driver_ppm, bucketed_pieces.driver_low_ppm, bucketed_pieces.driver_high_ppm,
         bucketed_pieces.owner_run_id,
-        bool_and(bucketed_pieces.is_filled) over (partition by {{ piece }}, cluster, slices.slice_from) as is_all_filled
+        bucketed_pieces.is_judged
     from slices
     inner join bucketed_pieces using ({{ piece }}, cluster, bucket_us)
     where
@@ -166,15 +176,29 @@ slice_pieces as (
         and bucketed_pieces.piece_to_us >= slices.slice_to
 ),
 
+judged_pieces as (
+    select *, bool_and(is_filled) over (partition by {{ piece }}, cluster, slice_from) as is_all_filled
+    from slice_pieces
+    where is_judged
+),
+
 -- what was seen comes before what is filled
 slice_samples as (
     select
-        *,
+        {{ slice_columns }},
         max(case when owner_run_id is not null then utilisation_ppm end) over (
             partition by {{ piece }}, cluster, slice_from
         ) as owner_use
-    from slice_pieces
+    from judged_pieces
     where is_filled = is_all_filled
+
+    union all
+
+    select
+        {{ slice_columns }},
+        cast(null as bigint) as owner_use
+    from slice_pieces
+    where not is_judged
 )
 
 select

@@ -1,0 +1,78 @@
+"""Which days of a month's samples a build reads and writes again: those of which something changed.
+
+neuron-monitor writes every five seconds, and a new hour of it changes nothing in the days before. A model that reads such samples
+is built by day (`meta={'by_day': ...}`): every row belongs to one day and is made of samples that lie within minutes of it, so
+that the rows of a day are the same whether one day is built or all. What is made of its rows is built by month.
+
+The version of a day is a hash of the deliveries whose samples reach it, of the code, and of how their rows are read. Beside the
+table lie the versions of the days that it was made of (states.py). A build that goes on with what another left undone reads all
+days of its months: gates that the other did not pass are asked of all that it wrote.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+from dagster_project.base.code import code_version
+from dagster_project.warehouse import states
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from dagster_project.election.election import Election
+    from dagster_project.warehouse.states import State
+
+MODEL = "intermediate.int_device_minutes"  # all of neuron-monitor's samples are read for it, and for gates
+
+
+def to_build(
+    connection: duckdb.DuckDBPyConnection,
+    before: Mapping[str, State],
+    election: Election,
+    months: Iterable[date],
+    made: str,
+    *,
+    is_all: bool,
+) -> dict[date, str]:
+    """The days of some months that are built again, with the version of each: '' where nothing is left of it.
+
+    `before` are the states of the build file, `made` is the version of how raw rows are made.
+    """
+    texts = {f"{month:%Y-%m}" for month in months}
+    now = versions(election, texts, made)
+    last = {day: version for day, version in _last(connection, before).items() if day[:7] in texts}
+    changed = (day for day in now.keys() | last.keys() if is_all or now.get(day) != last.get(day))
+    return {date.fromisoformat(day): now.get(day, "") for day in sorted(changed)}
+
+
+def versions(election: Election, months: set[str], made: str) -> dict[str, str]:
+    """The version of each day of some months that samples of a kind built by day reach."""
+    found = defaultdict[str, list[Any]](list)
+    for member in election.of_fact("telemetry"):
+        if reached := [day for day in member.contents.controls.reached_days if day[:7] in months]:
+            rows = states.rows_of(member)
+            for day in reached:
+                found[day].append(rows)
+    return {day: states.sha256(code_version(), made, sorted(rows)) for day, rows in found.items()}
+
+
+def _last(connection: duckdb.DuckDBPyConnection, before: Mapping[str, State]) -> dict[str, str]:
+    """The versions of the days that the table in the build file was made of; none where it is not there."""
+    schema, _, name = MODEL.partition(".")
+    there = "select 1 from duckdb_tables() where schema_name = ? and table_name = ? and database_name = current_database()"
+    state = before.get(MODEL)
+    if state is None or state.days is None or not connection.execute(there, [schema, name]).fetchall():
+        return {}
+    found: dict[str, str] = json.loads(state.days)
+    return found
+
+
+def after(connection: duckdb.DuckDBPyConnection, before: State | None, *, is_whole: bool) -> str:
+    """The versions of the days that the table is made of once this build has written it, as JSON."""
+    kept = json.loads(before.days) if before and before.days and not is_whole else {}
+    built = connection.execute("select cast(usage_day as varchar), version from raw.build_days").fetchall()
+    return json.dumps({day: version for day, version in sorted({**kept, **dict(built)}.items()) if version})
