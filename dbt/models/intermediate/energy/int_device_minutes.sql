@@ -33,8 +33,8 @@ samples as (
             and coalesce(delivered.sample_from_us, delivered.sample_to_us - 1) < months.month_to_us + {{ telemetry_gap_us() }}
 ),
 
--- a day is built of the samples within minutes of it: what is further away must not tell whether samples follow each other, so one of no
--- length is where it ends, and one beside a longer one than a minute is not in order
+-- a day is built of the samples within minutes of it: what is further away must not decide whether samples follow each other, so
+-- one of no length is where it ends, and one beside a longer one than a minute is not in order
 neighbours as (
     select
         *,
@@ -83,14 +83,14 @@ ordered as (
 other_minutes as (
     select
         usage_month, source_name, coalesce(run_key, '') as run, coalesce(host_id, '') as host, device_index, minute_us,
-        true as is_other
+        count(*) as other_samples
     from ordered
     group by all
     having not bool_and(is_in_order) or count(*) = 1
 ),
 
 ordered_with_minutes as (
-    select ordered.*, other_minutes.is_other is null as is_minute
+    select ordered.*, other_minutes.other_samples is null as is_minute
     from ordered
     left join other_minutes
         on
