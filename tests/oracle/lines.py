@@ -202,11 +202,13 @@ def component_of(kind: str, usage_type: str, product_code: str, is_block_fee: bo
     instance_type = facts.instance_type_of(usage_type)
     if facts.ACCELERATED.match(instance_type) or facts.is_host(usage_type):
         return "accelerator"
-    if "." in instance_type and facts.HOST.search(usage_type):
-        return "host"
     if facts.STORAGE.search(usage_type):
         return "storage"
-    return "network" if is_moved else "other_usage"
+    if "." in instance_type and facts.HOST.search(usage_type):
+        return "host"
+    if is_moved:
+        return "network"
+    return "storage" if product_code in ("AmazonFSx", "AmazonEFS") else "other_usage"
 
 
 def _first_amount(row: dict, *columns: str) -> int | None:
