@@ -285,7 +285,7 @@ def line_of(source_name: str, source_object: str, row_number: int, row: dict) ->
         kind=kind, usage_type=usage_type, resource_id=resource_id, tags=list(tags.tags_of(row)),
         start=start, end=end,
         # a correction takes back hours, so it is shared like the hours it takes back
-        usage_us=end - start if hours is None else abs(hours_to_microseconds(hours)),
+        usage_us=end - start if hours is None or "TrSpt:" in usage_type else abs(hours_to_microseconds(hours)),
         hours=Fraction(hours, 10**MONEY) if hours else None,
         component=component_of(
             kind, usage_type, product_code, is_block_fee, purchase_of(row, is_block_fee), moves_data(row)

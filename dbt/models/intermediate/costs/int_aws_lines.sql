@@ -68,7 +68,8 @@ select
     exact_usage_amount as usage_amount,
     -- hours as billed, to the microsecond; null where the unit is not hours. A correction is shared like the hours it takes back
     case
-        when exact_usage_amount <> 0 and is_in_hours
+        -- managed Spot of SageMaker is billed fewer seconds than its machines ran: what it saves is in the time, not in the price
+        when exact_usage_amount <> 0 and is_in_hours and usage_type not like '%TrSpt:%'
             then {{ int_div(
                 'cast(' ~ quick_units('abs(exact_usage_amount)', 12) ~ ' * 3600 + 500000 as decimal(38,0))',
                 'cast(1000000 as decimal(38,0))'
