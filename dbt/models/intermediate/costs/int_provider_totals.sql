@@ -48,7 +48,7 @@ billed_months as (
         select {{ total }}, billed_cost from billed
         union all
         select {{ total }}, billed_cost from {{ ref('int_saving_plan_roundings') }}
-    )
+    ) as billed_parts
     group by all
 ),
 
