@@ -177,6 +177,7 @@ PARTS = {
             "tests/demo",
         ),
     ),
+    "formats": Part("two years of payers on both clouds in every format, beside what was drawn", tests=("tests/generator",)),
     "tutorial": Part(
         "the commands of the tutorial, in one shell",
         tests=("tests/docs/test_tutorial.py",),

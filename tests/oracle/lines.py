@@ -202,11 +202,13 @@ def component_of(kind: str, usage_type: str, product_code: str, is_block_fee: bo
     instance_type = facts.instance_type_of(usage_type)
     if facts.ACCELERATED.match(instance_type) or facts.is_host(usage_type):
         return "accelerator"
-    if "." in instance_type and facts.HOST.search(usage_type):
-        return "host"
     if facts.STORAGE.search(usage_type):
         return "storage"
-    return "network" if is_moved else "other_usage"
+    if "." in instance_type and facts.HOST.search(usage_type):
+        return "host"
+    if is_moved:
+        return "network"
+    return "storage" if product_code in ("AmazonFSx", "AmazonEFS") else "other_usage"
 
 
 def _first_amount(row: dict, *columns: str) -> int | None:
@@ -283,7 +285,7 @@ def line_of(source_name: str, source_object: str, row_number: int, row: dict) ->
         kind=kind, usage_type=usage_type, resource_id=resource_id, tags=list(tags.tags_of(row)),
         start=start, end=end,
         # a correction takes back hours, so it is shared like the hours it takes back
-        usage_us=end - start if hours is None else abs(hours_to_microseconds(hours)),
+        usage_us=end - start if hours is None or "TrSpt:" in usage_type else abs(hours_to_microseconds(hours)),
         hours=Fraction(hours, 10**MONEY) if hours else None,
         component=component_of(
             kind, usage_type, product_code, is_block_fee, purchase_of(row, is_block_fee), moves_data(row)

@@ -1,8 +1,8 @@
 """Two years of a Google billing account, drawn from one seed, with the truth of each row kept beside it in whole millionths.
 
-Four TPU generations, commitments in Google's old model and in its new one, promotions, tax, rounding, rows that come up to 60
-days late, corrections on a later invoice than the use they take back. What a total must be is added up here from what was drawn,
-not read from any row: a second kind of truth beside the oracle, which reads the export.
+Four TPU generations, on demand and bought otherwise, commitments in Google's old model and in its new one, promotions, tax,
+rounding, rows that come up to 60 days late, corrections on a later invoice than the use they take back. What a total must be is
+added up here from what was drawn, not read from any row: a second kind of truth beside the oracle, which reads the export.
 """
 
 import random
@@ -20,6 +20,11 @@ NEW_MODEL_FROM = datetime(2025, 7, 16, tzinfo=UTC)  # in the middle of a month, 
 GENERATIONS = {"v5e": "TpuV5e", "v5p": "TpuV5p", "v6e": "TpuV6e", "v7x": "TPU7x"}
 MOVED = datetime(2025, 4, 1, tzinfo=UTC)  # the day on which the project went into another folder, with another owner
 UNSAID = date.min  # an invoice's month that follows from the day on which a row came
+OTHERWISE = (
+    "TpuV6e attached to Spot Preemptible VMs running in Columbus",
+    "DWS Defined Duration V6e running in Columbus",
+    "Reserved TpuV6e in Columbus in Calendar Mode",
+)
 SPEND = "Commitment - dollar based v1: GCE for 1 year"
 CORE = {"sku": {"id": "CORE", "description": "N2 Instance Core running in Columbus"}}
 PRICES = {"COMMITTED_USAGE_DISCOUNT", "COMMITTED_USAGE_DISCOUNT_DOLLAR_BASE", "DISCOUNT", "FEE_UTILIZATION_OFFSET"}
@@ -67,8 +72,9 @@ def project_at(at: datetime) -> dict:
 class Years:
     """Draws row by row; `rows` are all of them in the order of use."""
 
-    def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed)
+    def __init__(self, seed: int, currency: str = "USD", rate: float = 1.0) -> None:
+        self.random, self.modes = random.Random(seed), random.Random(seed + 1)
+        self.money = {"currency": currency, "currency_conversion_rate": rate}
         self.rows: list[Drawn] = []
         for month in months():
             self._month(month)
@@ -83,7 +89,7 @@ class Years:
             # an invoice closes some days after its month: what comes later is on that of the month it came in
             invoice = used if came <= month_after(used) + timedelta(days=4) else came.replace(day=1)
         columns = {"sku": {"id": wording[:16], "description": wording}, "project": project_at(at)} | columns
-        columns |= {"price": {"effective_price": Decimal("1.200000001"), "unit": "hour"}, "currency_conversion_rate": 1.0}
+        columns |= {"price": {"effective_price": Decimal("1.200000001"), "unit": "hour"}} | self.money
         row = tpu_hour(at.replace(tzinfo=None).isoformat(), cost / 10**6, wording, **columns)
         row |= {"credits": credits_of(**{kind: amount / 10**6 for kind, amount in taken_off.items()})}
         row |= {"invoice": invoice and {"month": f"{invoice:%Y%m}"}, "resource": columns.get("resource")}
@@ -100,6 +106,7 @@ class Years:
         at = start + timedelta(days=self.random.randrange(28))
         self._spend(at)
         self._fees(at)
+        self._otherwise_bought(at)
         end = datetime.combine(month_after(month), datetime.min.time(), UTC) - timedelta(hours=1)
         for kind in ("tax", "rounding_error"):
             cost = self.random.randrange(1, 10**7) if kind == "tax" else self.random.randrange(-9, 10) * 10**3
@@ -159,6 +166,13 @@ class Years:
             stated = {"subscription": {"instance_id": f"cud-{generation}"} if is_new else None}
             wording = f"Commitment v1: {GENERATIONS[generation]} running in Columbus for 1 Year"
             self.add(at, cost, wording, at.date(), credits=off, **stated)
+
+    def _otherwise_bought(self, at: datetime) -> None:
+        """Spot, flex-start and a reservation of the calendar, and an hour of that which was not used."""
+        for wording in OTHERWISE:
+            self.add(at, self.modes.randrange(10**6, 10**7), wording, at.date(), run="run-v6e")
+        unused = {"system_labels": labels_of(**{"compute.googleapis.com/is_unused_reservation": "true"})}
+        self.add(at, self.modes.randrange(10**6, 10**7), OTHERWISE[-1], at.date(), **unused)
 
     def _late_rows(self) -> None:
         """Rows of April after the end of May: on May's invoice, which no row of May touches any more, and on that of June."""

@@ -68,7 +68,8 @@ select
     exact_usage_amount as usage_amount,
     -- hours as billed, to the microsecond; null where the unit is not hours. A correction is shared like the hours it takes back
     case
-        when exact_usage_amount <> 0 and is_in_hours
+        -- managed Spot of SageMaker is billed fewer seconds than its machines ran: what it saves is in the time, not in the price
+        when exact_usage_amount <> 0 and is_in_hours and usage_type not like '%TrSpt:%'
             then {{ int_div(
                 'cast(' ~ quick_units('abs(exact_usage_amount)', 12) ~ ' * 3600 + 500000 as decimal(38,0))',
                 'cast(1000000 as decimal(38,0))'
@@ -79,16 +80,19 @@ select
         when is_support or is_block_fee or line_item_type in ('Tax', 'SavingsPlanNegation') then 'fee'
         when line_item_type like '%Fee' or (is_any_discount and commitment_kind is not null) then 'fee'
         when is_accelerator_type or is_accelerator_host then 'accelerator'
+        -- before machines: the disks of HyperPod are Cluster:VolumeUsage.gp3
+        when {{ matches('usage_type', '(EBS|TimedStorage|VolumeUsage|Storage|Snapshot)') }} then 'storage'
         when
             instance_type like '%.%'
             and {{ matches('usage_type', '(BoxUsage|SpotUsage|Train|Cluster|UnusedBox|DedicatedUsage)') }} then 'host'
-        when {{ matches('usage_type', '(EBS|TimedStorage|VolumeUsage|Storage|Snapshot)') }} then 'storage'
         -- AWS bills transfer under the service it leaves, with the family or the service of transfer beside it; where an
         -- export lacks both columns the usage type states it. Bytes alone do not: DataProcessing-Bytes are logs,
         -- Select-Scanned-Bytes a query
         when
             is_stated_transfer
             or {{ matches('usage_type', '(DataTransfer|(AWS|CloudFront)-(In|Out)-[A-Z]?Bytes|NatGateway)') }} then 'network'
+        -- a file system has throughput and IOPS of its own beside what it stores
+        when service_code in ('AmazonFSx', 'AmazonEFS') then 'storage'
         else 'other_usage'
     end as cost_component,
     counted_billed_cost as billed_cost,

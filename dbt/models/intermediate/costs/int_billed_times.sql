@@ -7,7 +7,8 @@ with charges as (
         held_resource_id as name,
         least(charge_period_end, cast(usage_month as timestamp) + interval 1 month) as period_end
     from {{ ref('int_named_charges') }}
-    where {{ in_build_months() }} and is_usage and is_accelerator_type and not is_twin
+    -- of a machine that no record names only hours of capacity blocks are known here: they are not all of its time
+    where {{ in_build_months() }} and is_usage and is_accelerator_type and is_recorded and not is_twin
 ),
 
 -- of a row that is many hours of a machine the first is shown, and all are as long

@@ -79,7 +79,7 @@ recorded_names as (
 ),
 
 held_names as (
-    select names.*, recorded_names.held_resource_id
+    select names.*, recorded_names.held_resource_id, true as is_recorded
     from names
     inner join recorded_names
         on
@@ -106,7 +106,7 @@ charges_of_machines as (
     union all
 
     -- an hour of a capacity block counts even where no record names the machine
-    select names.*, names.resource_id as held_resource_id
+    select names.*, names.resource_id as held_resource_id, false as is_recorded
     from names
     left join held_lines on names.line_id = held_lines.line_id and names.machine_name = held_lines.machine_name
     where names.is_block_hour and not names.is_job_name and held_lines.line_id is null
@@ -134,6 +134,7 @@ select
     charges_of_machines.held_resource_id,
     charges_of_machines.breadth,
     charges_of_machines.is_job_name,
+    charges_of_machines.is_recorded,
     twins.held_resource_id is not null as is_twin
 from charges_of_machines
 left join twins using (usage_month, held_resource_id)

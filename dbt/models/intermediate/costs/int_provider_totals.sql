@@ -41,9 +41,14 @@ billed as (
     group by all
 ),
 
+-- covered use and its negation are billed at 0 each; what the two leave is on the invoice as well
 billed_months as (
     select {{ total }}, {{ sums(['billed_cost'], 12) }}
-    from billed
+    from (
+        select {{ total }}, billed_cost from billed
+        union all
+        select {{ total }}, billed_cost from {{ ref('int_saving_plan_roundings') }}
+    ) as billed_parts
     group by all
 ),
 
