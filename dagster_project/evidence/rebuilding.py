@@ -122,7 +122,7 @@ def landing_differences(
         settings = _settings_of(issued, place, Path(scratch))
         root = settings.home / "rebuilt"
         home = Home(settings, Site(root, root / "dbt", settings.memory_limit, is_kept=False))
-        home.landing.is_judging = False  # these deliveries counted, and what is made of them goes with the folder
+        home.landing.is_kept = False  # these deliveries counted, and what is made of them goes with the folder
         with open_folder(pack / "data", ELECTED) as publication:
             named = named_in(publication)
             known = tuple(_restated(publication))
