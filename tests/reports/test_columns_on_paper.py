@@ -1,5 +1,6 @@
 """How wide columns are on paper: numbers whole, long texts with few lines, small letters measured as small."""
 
+from math import ceil
 from typing import Any
 
 from reports.page.columns import WIDTH, ems, measure
@@ -25,7 +26,7 @@ def table(*rows: tuple[str, ...], heads: tuple[str, ...]) -> dict[str, Any]:
 def lines_of(measured: dict[str, Any], row: tuple[str, ...]) -> int:
     """How many lines a row takes at the widths that were given."""
     rooms = [(width - measured["gap"]) / measured["size"] for width in measured["columns"]]
-    return max(-(-ems(text) // room) for text, room in zip(row, rooms, strict=True))
+    return max(ceil(ems(text) / room) for text, room in zip(row, rooms, strict=True))
 
 
 def test_a_long_reason_gets_the_room_that_a_name_beside_it_saves_no_line_with() -> None:
