@@ -13,7 +13,7 @@ from reports.page.paper import BREAK
 
 WIDTH = 516.0  # points between the margins
 # type and half the gap between columns, in points: the first that leaves texts room to be read
-SIZES = ((7.6, 4.0), (7.0, 3.5), (6.4, 3.0), (5.8, 2.4), (5.2, 2.0))
+SIZES = ((7.6, 4.0), (7.0, 3.5), (6.4, 3.0), (5.8, 2.4), (5.5, 2.2), (5.2, 2.0))
 SHORT = 6.5  # ems of a text that is not broken: May 2026
 READABLE = 10.0  # ems for a text that is broken over lines
 STEPS = (1.0, 4.0)  # ems by which a column is tried wider: one may save no line where four save two
