@@ -22,7 +22,7 @@ from dagster_project.evidence.layout import ISSUE, REPORT
 from dagster_project.evidence.manifest import files_below, manifest_differences, opened_pack, read_json
 from dagster_project.evidence.signatures import NO_TRUST, Trust
 from reports.arranged import BOARD_PAGES, Arranged
-from reports.door import Door, TooLongError, require_select
+from reports.door import Door, Row, TooLongError, require_select
 from reports.errors import ReportError
 from reports.page.numbers import plain
 from reports.publication import Publication, opened_door
@@ -78,6 +78,7 @@ def _ask_again(folder: Path, found: Findings) -> None:
 def _check_figures(folder: Path, found: Findings, connection: duckdb.DuckDBPyConnection, door: Door) -> None:
     """Ask every table and headline figure again, of the pack's Parquet and by the pack's own SQL."""
     record, before = read_json(folder / "report" / REPORT), len(found.differences)
+    answers: dict[str, list[Row]] = {}
     if (folder / "load.sql").read_text() != layout.load_sql(folder):
         found.differences.append("load.sql: it is not what loads the pack's tables")
     with opened_door(folder / "data", is_empty=True) as (_, door_of_nothing):
@@ -87,7 +88,7 @@ def _check_figures(folder: Path, found: Findings, connection: duckdb.DuckDBPyCon
                 what = f"it is not the SQL that report.json gives for {item['id']}"
                 found.differences.append(f"sql/{layout.query_name(item)}.sql: {what}")
             with _asking(item["id"], found):
-                found.differences += other_values(door, door_of_nothing, item)
+                found.differences += other_values(door, door_of_nothing, item, answers)
             figures = sum(len(row["values"]) for row in item["rows"]) if "rows" in item else 1
             found.counts["figures"] = found.counts.get("figures", 0) + figures
         for model, statement in report_statements(Publication(connection, door)).items():
@@ -97,7 +98,7 @@ def _check_figures(folder: Path, found: Findings, connection: duckdb.DuckDBPyCon
         if found.issued.get("form") == layout.FORM and stated != dict(connection.execute(layout.ABSENT).fetchall()):
             found.differences.append(f"{ISSUE}: the report tables that it calls absent are not those whose gate did not pass")
         if len(found.differences) == before:  # of queries that give other figures the rows would differ too
-            derived.compare(folder, found, connection, door)
+            derived.compare(folder, found, connection, door, answers)
 
 
 @contextmanager
@@ -127,10 +128,17 @@ def _other_model(door: Door, model: str, statement: str) -> Iterator[str]:
         yield f"data/marts/{model}.parquet: its SQL gives other rows of the pack's tables"
 
 
-def other_values(door: Door, door_of_nothing: Door | None, item: dict[str, Any]) -> Iterator[str]:
-    """What a table or headline figure of the report has, and its SQL does not give; of no row at all it is to give nothing."""
+def other_values(
+    door: Door, door_of_nothing: Door | None, item: dict[str, Any], answers: dict[str, list[Row]] | None = None
+) -> Iterator[str]:
+    """What a table or headline figure of the report has, and its SQL does not give; of no row at all it is to give nothing.
+
+    The answer is kept in `answers`, by its SQL, where there is such a place.
+    """
     is_table, place = "rows" in item, item["id"]
     rows = door.rows(item["sql"], numbers=() if is_table else [IN_SQL.get(name, name) for name in NUMBERS])
+    if answers is not None:
+        answers[item["sql"]] = rows
     of_nothing = door_of_nothing.rows(item["sql"]) if door_of_nothing else None
     is_claimed = any(isinstance(value, Decimal | float | int) and value for row in rows for value in row.values())
     if of_nothing == rows and is_claimed:

@@ -89,10 +89,10 @@ def build_tables(
         months = [month for month in months if date.fromisoformat(month) in differing]
     build = replace(build, months=months, is_full=last is None, reads_all=False)
     begin_file(home, build, election)
-    create_raw(home, build, election)
     models = [_with_seed(one, seeds) for one in statements.statements(home.root) if not one.is_test]
     of_reports, absent = report_models.models_of_reports(modelling.project(home.root)), dict[str, str]()
-    with opened(site) as connection:
+    with opened(site) as connection:  # once: each opening of the file reads it, each closing writes it out
+        create_raw(home, build, election)
         threads = runner.worth_threads(connection)
         for number, node in enumerate(runner.run(models, build, connection, threads=threads, is_the_last=is_the_last), 1):
             listener("models", number, len(models), node.name)
@@ -122,6 +122,7 @@ def landing_differences(
         settings = _settings_of(issued, place, Path(scratch))
         root = settings.home / "rebuilt"
         home = Home(settings, Site(root, root / "dbt", settings.memory_limit, is_kept=False))
+        home.landing.is_kept = False  # these deliveries counted, and what is made of them goes with the folder
         with open_folder(pack / "data", ELECTED) as publication:
             named = named_in(publication)
             known = tuple(_restated(publication))

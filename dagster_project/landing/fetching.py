@@ -36,6 +36,7 @@ class Fetched:
     content_hash: str
     store_uri: str
     version: str  # of the connector
+    is_judged: bool = True  # a bill or carbon whose profile will be asked for
 
     @cached_property
     def files(self) -> dict[str, Path]:

@@ -73,6 +73,7 @@ class Landing:
         self.budget = Budget(settings.maximum_bytes_per_refresh)
         # a client of S3 costs more than a small delivery
         self._open = lru_cache(partial(open_source, settings.base, budget=self.budget))
+        self.is_kept = True  # whether what is derived again stays: else none is judged, and none is forced to the disk
         self._compared: set[str] = set()  # generations whose bytes were compared with their hashes, or hashed as they came
 
     def read(self, source: str, partition: str | None = None) -> SourceLanding:
@@ -264,10 +265,11 @@ class Landing:
                 folder, made = (folders.enter_context(folder_in(self.shelf.again)) for _ in range(2))
                 for landed in generation.objects:  # under its landed name: a mirror names files by hash
                     self.store.lay(generation, landed, folder / landed.file)
-                staged.append(Fetched(delivery, folder, generation.objects, made, generation.content_hash, uri, version))
+                objects, content_hash = generation.objects, generation.content_hash
+                staged.append(Fetched(delivery, folder, objects, made, content_hash, uri, version, self.is_kept))
             found = self.deriver.derive(staged)
             for (generation, _), one, contents in zip(again, staged, found, strict=True):
-                self.shelf.put(generation, contents, one.made)
+                self.shelf.put(generation, contents, one.made, is_kept=self.is_kept)
         return found
 
     def refuse(self, source: SourceSettings, item: Delivery | Refusal, refusals: list[RowRefusal]) -> Landed:

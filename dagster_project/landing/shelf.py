@@ -39,10 +39,13 @@ class Shelf:
         versions = sorted(folder.iterdir()) if folder.is_dir() else []
         return next((contents for version in versions if (contents := self._read(generation, version))), None)
 
-    def put(self, generation: Generation, contents: Contents, made: Path) -> None:
-        """Keep a folder of typed copies with its contents; what other versions made of the generation goes."""
+    def put(self, generation: Generation, contents: Contents, made: Path, *, is_kept: bool = True) -> None:
+        """Keep a folder of typed copies with its contents; what other versions made of the generation goes.
+
+        `is_kept`: it is on disk when this returns.
+        """
         (made / CONTENTS).write_bytes(encode(contents))  # seen with its folder, by the rename
-        for path in made.iterdir():
+        for path in made.iterdir() if is_kept else ():
             durable.sync(path)
         target = self.made(generation, contents)
         if self._read(generation, target) is None:  # else another process, such as an as-of report, made the same meanwhile
@@ -50,7 +53,8 @@ class Shelf:
                 shutil.rmtree(outdated)
             target.parent.mkdir(parents=True, exist_ok=True)
             made.rename(target)
-            durable.sync(target.parent)
+            if is_kept:
+                durable.sync(target.parent)
 
     def made(self, generation: Generation, contents: Contents) -> Path:
         """The folder of typed copies and what lies beside them."""

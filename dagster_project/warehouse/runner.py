@@ -25,7 +25,7 @@ from dagster_project.publishing.last import contents
 from dagster_project.publishing.view_files import SHOWN
 from dagster_project.warehouse import days, states
 from dagster_project.warehouse.nodes import NodeResult, first_rows
-from dagster_project.warehouse.statements import BY_MONTH, SEED, VIEW, Statement
+from dagster_project.warehouse.statements import BY_MONTH, SEED, TABLE, VIEW, Statement
 from dagster_project.warehouse.states import State
 
 if TYPE_CHECKING:
@@ -50,7 +50,8 @@ def run(
 ) -> Iterator[NodeResult]:
     """Run what must be run, on two threads as dbt's profile, and yield what became of every model, seed and test as it ends.
 
-    `is_the_last`: nothing is built on the same file after it, so no sums of rows are kept by which that would know what moved.
+    `is_the_last`: nothing is built on the same file after it. So no states are kept by which that would know what moved, and
+    report views are laid out as tables: to find that one can be read, and to read it from another, would lay it out each time.
     """
     connection.execute(f"set TimeZone = 'UTC'; set threads = {int(os.environ.get('TRAINLEDGER_THREADS', threads))}")
     connection.execute(f"attach if not exists ':memory:' as {SHOWN}")
@@ -59,6 +60,8 @@ def run(
         connection.execute(f"create schema if not exists {schema}")
     for statement in statements:
         yield runner.result(statement)
+    if is_the_last:
+        return
     # what moved, and which tests passed once all have been asked: one that is asked again costs little
     connection.begin()
     states.write(connection, [*runner.moved, *runner.passed])
@@ -170,6 +173,8 @@ class _Runner:
 
     def _model(self, statement: Statement) -> tuple[str, int | None]:
         """Bring a view or table to what it is made of. Returns what became of it and, if it was written, its rows."""
+        if self.is_the_last and statement.is_report and statement.kind == VIEW:
+            statement = replace(statement, kind=TABLE)
         key, inputs = statement.relation, self._inputs(statement)
         if statement.kind == VIEW:
             return self._view(statement, inputs), None
@@ -275,7 +280,8 @@ class _Runner:
             else:
                 self.connection.execute(statement.of_months(months, built_days))
             made = state()
-            states.write(self.connection, [*self.moved, made])
+            if not self.is_the_last:
+                states.write(self.connection, [*self.moved, made])
             self.connection.commit()
         except BaseException:
             self.connection.rollback()

@@ -11,7 +11,7 @@ JOINERS = "\u200c\u200d"  # Persian and the scripts of India are spelt with them
 
 
 PLATFORMS = {"trainium": "Trainium", "inferentia": "Inferentia", "tpu": "TPU", "gpu": "GPU"}
-NAMES_A_PLATFORM = frozenset({"accelerator_family", "from_family", "to_family", "verdict"})  # columns
+NAMES_A_PLATFORM = frozenset({"accelerator_family", "from_family", "to_family", "verdict", "part"})  # columns
 RUNS_ON = "Runs on "  # before a platform, in a step from runs to a total
 
 

@@ -28,6 +28,8 @@ CREATED = datetime(1980, 1, 1)  # noqa: DTZ001  a workbook has no time zone; nor
 LONGEST = 32_000  # characters; a cell holds 32,767
 DIGITS = 15
 HEAD = 5  # rows above a table's header
+WIDEST = 44  # letters of a column
+WRAPPED: dict[str, Any] = {"text_wrap": True, "valign": "top"}  # a longer text is cut where the cell beside it has something
 FORMATS = {
     "money": "#,##0.00",
     "mass": "#,##0.000",
@@ -118,8 +120,9 @@ def _table(sheet: Worksheet, look: Look, table: Table, above: Sequence[str]) -> 
     for n, column in enumerate(columns):
         values = [row[column.key] for row in table.rows]
         letters = max((len(plain(value) or "") for value in values), default=0)
-        number_format = look(num_format=FORMATS[column.kind]) if column.kind in FORMATS else None
-        _column(sheet, HEAD, n, (_header(column, currency), bold), values, min(max(letters + 2, 11), 44), number_format)
+        properties = {"num_format": FORMATS[column.kind]} if column.kind in FORMATS else WRAPPED if letters > WIDEST else {}
+        width = min(max(letters + 2, 11), WIDEST)
+        _column(sheet, HEAD, n, (_header(column, currency), bold), values, width, look(**properties) if properties else None)
     for n, column in enumerate(exact, len(columns)):
         _column(sheet, HEAD, n, (f"{column.key}, all digits", bold), [plain(row[column.key]) for row in table.rows])
     sheet.freeze_panes(HEAD + 1, 0)
@@ -131,7 +134,9 @@ def _figures(book: xlsxwriter.Workbook, look: Look, figures: Sequence[Figure]) -
     sheet, bold = book.add_worksheet("Figures"), look(bold=True, bottom=1)
     for n, name in enumerate(FIGURES):
         values = [getattr(figure, name) or None for figure in figures]
-        _column(sheet, 0, n, (name.replace("_", " "), bold), values, 44 if name in ("label", "method") else 18)
+        is_long = name in ("label", "method")
+        width, lines = (WIDEST, look(**WRAPPED)) if is_long else (34 if name == "id" else 18, None)
+        _column(sheet, 0, n, (name.replace("_", " "), bold), values, width, lines)
     _column(sheet, 0, len(FIGURES), ("value, all digits", bold), [plain(figure.value) for figure in figures])
     sheet.freeze_panes(1, 2)
 

@@ -51,9 +51,14 @@ def write_compared(path: Path) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     with duckdb.connect(str(path)) as connection:
         connection.execute("create schema marts; create schema ops")
-        connection.execute("create table marts.dim_training_runs (training_run_id varchar, ended_at timestamp)")
-        connection.executemany("insert into marts.dim_training_runs values ('r', ?)", [(ended,) for ended in (*ENDED, None)])
-        connection.execute("create table marts.fct_training_run_costs as select date '2026-10-01' as usage_month")
+        connection.execute(
+            "create table marts.dim_training_runs (training_run_id varchar, ended_at timestamp, workload_key varchar)"
+        )
+        connection.executemany("insert into marts.dim_training_runs values ('r', ?, 'w')", [(ended,) for ended in (*ENDED, None)])
+        connection.execute(
+            "create table marts.fct_training_run_costs as"
+            " select 'r' as training_run_id, date '2026-10-01' as usage_month, 'USD' as billing_currency"
+        )
         connection.execute(
             "create table marts.dim_vendor_claims as"
             " select 'C1' as claim_id, 3e0 as claimed_value_high, 'ratio' as unit, 'runs' as tested_by"

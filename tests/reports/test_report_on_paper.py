@@ -281,6 +281,13 @@ def test_digits_beyond_a_spreadsheets_are_text_in_a_hidden_column() -> None:
     assert sheet.column_dimensions["C"].hidden and sheet["B8"].value is None and sheet["C8"].value is None
 
 
+def test_a_text_that_is_wider_than_its_column_goes_on_in_the_next_line_of_its_cell() -> None:
+    spec = TableSpec("t", "T", "", (Column("name", "Name"), Column("reason", "Reason"), Column("next", "Next")), method="m")
+    table = Table(spec, ({"name": "a", "reason": "why " * 40, "next": "b"},), code="T9.1")
+    sheet = openpyxl.load_workbook(BytesIO(workbook_of({**RECORD}, [], table, [])))["T9.1 t"]
+    assert sheet["B7"].alignment.wrap_text and not sheet["A7"].alignment.wrap_text
+
+
 def test_five_thousand_rows_are_whole_in_the_workbook_and_cut_and_counted_on_the_page() -> None:
     spec = TableSpec("runs", "Runs", "", (Column("name", "Name"), Column("effective_cost", "Cost", "money")), method="m")
     table = Table(spec, tuple({"name": f"run-{n}", "effective_cost": Decimal(n)} for n in range(5_000)), code="A1")

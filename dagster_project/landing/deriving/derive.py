@@ -77,10 +77,12 @@ class Deriver:
             there = {name for physical in columns.values() for name in physical}
             measures = {name: decimals for name, decimals in schema.measures.items() if name in there}
             files = [{str(part.path): columns[part.path] for part in parts} for _, _, parts in begun]
-            read_once(con, schema, files, with_profile(kind, schema, asked), measures)
+            is_judged = any(one.is_judged for one, _, _ in begun)
+            read_once(con, schema, files, with_profile(kind, schema, asked) if is_judged else asked, measures)
             added = sums(con, schema, measures, len(begun))
             read = asked.read(con, [one.delivery.partition for one, _, _ in begun])
-            write_profiles(con, kind, schema, [one.made for one, _, _ in begun])
+            if is_judged:
+                write_profiles(con, kind, schema, [one.made for one, _, _ in begun])
             return [
                 replace(
                     made,
