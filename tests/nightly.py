@@ -57,7 +57,7 @@ MODELS = ("dbt", "requirements/test.lock")
 # what writes the tables that Spark reads, runs dbt on it, takes its tables back and runs on DuckDB what it leaves; a test
 # compares the modules of warehouse/ with what on_spark.py, spark_process.py and runner.py import
 OF_THE_WAREHOUSE = (
-    "building dbt_process gates modelling nodes on_spark raw raw_tables runner site spark_process statements states"
+    "building days dbt_process gates modelling nodes on_spark raw raw_tables runner site spark_process statements states"
 )
 # the models on empty or invented rows of the tables that connectors declare
 ON_INVENTED_ROWS = (
