@@ -15,6 +15,8 @@ from reports.page.numbers import EN_DASH, TONNE, UNITS, grouped, scaled, signifi
 from reports.quarter import short_month_name
 
 NOTE_MARKS = "abcdefghijklmnop"
+UNITS_OF_ROWS = ("unit", "unit_or_currency", "billing_currency")
+IN = "in"  # the heading over the units of rows
 # a header shows what its numbers are in
 UNITS_OF_KINDS = {
     "ratio": "%",
@@ -196,15 +198,18 @@ def _currencies(table: Table) -> list[str]:
     return sorted({str(row["billing_currency"]) for row in table.rows if row.get("billing_currency") is not None})
 
 
+def _one_unit(table: Table) -> str:
+    """What the numbers of all rows are in, where a column of the row has it and all have the same."""
+    name = next((name for name in UNITS_OF_ROWS if table.rows and name in table.rows[0]), "")
+    found = {row[name] for row in table.rows} if name else set()
+    return str(found.pop()) if len(found) == 1 and None not in found else ""
+
+
 def _of_rows(table: Table, columns: list[Column]) -> dict[str, str]:
     """What numbers of several units are in: the one unit of all rows, or that of the row, where a column states it."""
-    names = ("unit", "unit_or_currency", "billing_currency")
-    name = next((name for name in names if table.rows and name in table.rows[0]), "")
-    found = {row[name] for row in table.rows} if name else set()
-    is_beside = any(column.label == "in" for column in columns)  # each row has its own, in words
-    shown = any(column.key in names for column in columns)
-    unit = str(found.pop()) if len(found) == 1 and None not in found else "in the row's unit" if shown and not is_beside else ""
-    return dict.fromkeys(("statistic", "amount"), unit)
+    is_beside = any(column.label == IN for column in columns)  # each row has its own, in words
+    shown = any(column.key in UNITS_OF_ROWS for column in columns)
+    return dict.fromkeys(("statistic", "amount"), _one_unit(table) or ("in the row's unit" if shown and not is_beside else ""))
 
 
 def excerpt(table: Table) -> PageTable | None:
@@ -216,8 +221,8 @@ def excerpt(table: Table) -> PageTable | None:
 
 
 def page_table(table: Table, excerpt: tuple[Row, ...] = ()) -> PageTable:
-    """Lay one table out, or an excerpt of it. A single currency moves from its column into the headers."""
-    currencies = _currencies(table)
+    """Lay one table out, or an excerpt of it. A single currency moves from its column into the headers, and so does a unit."""
+    currencies, unit = _currencies(table), _one_unit(table)
     currency = currencies[0] if len(currencies) == 1 else ""
     scales = {kind: _scale(kind, small, table) for kind, (small, _) in UNITS.items()}
     columns = [
@@ -225,6 +230,7 @@ def page_table(table: Table, excerpt: tuple[Row, ...] = ()) -> PageTable:
         for column in table.spec.columns
         if not column.is_data_only
         and not (currency and column.key == "billing_currency")
+        and not (unit and column.label == IN)
         and not (column.is_dropped_when_empty and all(row[column.key] is None for row in table.rows))
         and not (column.is_dropped_when_zero and not any(row[column.key] for row in table.rows))
     ]

@@ -71,6 +71,15 @@ def test_a_single_currency_moves_into_the_header_and_several_stay_in_their_colum
     assert [header.unit for header in page_table(Table(spec, tuple(rows))).headers] == ["", "in its currency"]
 
 
+def test_a_single_unit_moves_into_the_header_and_several_stay_in_their_column() -> None:
+    columns = (Column("unit", "in", "code"), Column("median", "Median", "statistic"))
+    spec = TableSpec("t", "T", "select 1", columns, ("unit",), method="median")
+    rows = [{"unit": unit, "median": Decimal(1)} for unit in ("USD", "kWh")]
+    of_one, of_two = page_table(Table(spec, tuple(rows[:1]))), page_table(Table(spec, tuple(rows)))
+    assert [(header.label, header.unit) for header in of_one.headers] == [("Median", "USD")]
+    assert [(header.label, header.unit) for header in of_two.headers] == [("in", ""), ("Median", "")]
+
+
 def test_a_quarter_is_three_utc_months_with_its_end_excluded() -> None:
     quarter = Quarter.parse("2026Q4")
     assert (quarter.start, quarter.end, quarter.previous.name) == (date(2026, 10, 1), date(2027, 1, 1), "2026Q3")
