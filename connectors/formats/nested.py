@@ -114,17 +114,22 @@ class NestedFile:
             return pa.array([[]] * batch.num_rows, pa.map_(pa.string(), pa.string()))
         _, *names, value = self.shape.maps[path]
         texts = {name: pc.struct_field(elements, [name]).cast(pa.string()) for name in (*names, value)}
-        found = pl.DataFrame(pa.table({"row": rows.cast(pa.int64())} | texts))
+        pairs = pl.DataFrame(pa.table({"row": rows.cast(pa.int64())} | texts))
         *prefixes, last = map(pl.col, names)
         given = (pl.when(prefix != "").then(prefix) for prefix in prefixes)
         key = pl.concat_str([*given, last], separator="/", ignore_nulls=True)
-        found = found.filter(last.is_not_null()).select("row", pl.col(value).alias("value"), key.alias("key"))
-        is_first = found.select(pl.struct("row", "key").is_first_distinct()).to_series()
-        again = found.filter(~is_first)["row"]
+        found = (
+            pairs.lazy()  # one pass: exports of a day are many small files
+            .filter(last.is_not_null())
+            .select("row", pl.col(value).alias("value"), key.alias("key"))
+            .with_columns(pl.struct("row", "key").is_first_distinct().alias("is_first"))
+            .collect()
+        )
+        again = found.filter(~pl.col("is_first"))["row"]
         if len(again):
             first, count = self.repeats.get(path, (before + again[0] + 1, 0))
             self.repeats[path] = first, count + len(again)
-        return map_array(found.filter(is_first), batch.num_rows)
+        return map_array(found.filter("is_first"), batch.num_rows)
 
     def _check(self, columns: Mapping[str, Column], given: pa.Schema) -> tuple[str, ...]:
         named = tuple(replace(column, name=path) for path, column in columns.items())
