@@ -71,7 +71,7 @@ def test_a_delivery_looks_into_its_own_partition_and_forces_to_disk_what_got_an_
         plan = line.plan()
         looked_at.clear()
         assert [landed.outcome for landed in line.land_all(plan)] == ["landed"]
-        assert set(looked_at) == {runs / f"{name}.run.json"}
+        assert set(looked_at) == {runs / f"{name}.run.json", runs / "_bundles"}
         above = [path for path in forced if path in (organisation.landing, runs, runs / f"{name}.run.json")]
         new = [runs / "a.run.json", runs, organisation.landing] if name == "a" else [runs / "b.run.json", runs]
         assert above == new

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from dagster_project.base.kinds import KINDS, Kind
 from dagster_project.commands.accepting import accept
 from dagster_project.landing.deriving.contents import Verdict
 from dagster_project.landing.judging import expectations
@@ -69,7 +70,7 @@ def shelved(organisation: Organisation) -> dict[str, bytes]:
 
 def test_every_kind_of_a_bill_or_of_carbon_is_judged_in_one_batch_and_no_other_kind(tmp_path: Path, batches: list[int]) -> None:
     company = whole_company(tmp_path)
-    judged = {name for name, kind in SOURCES.items() if kind.startswith(("aws_c", "aws_f", "gcp_"))}
+    judged = {name for name, kind in SOURCES.items() if KINDS[Kind(kind)].fact in ("bill", "carbon")}
     company.refresh()
     assert batches == [len(judged)]
     members = company.line.elect().members

@@ -64,6 +64,10 @@ create or replace view intermediate.int_machine_segments as
     where false;
 create or replace view staging.stg_training_runs__aliases as
     select cast(null as varchar) as alias_id, cast(null as varchar) as alias_system where false;
+create or replace view staging.stg_gcp_prices__prices as
+    select cast(null as varchar) as service_code, cast(null as varchar) as service_description,
+        cast(null as varchar) as sku_description
+    where false;
 """
 
 
