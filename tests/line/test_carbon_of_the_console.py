@@ -52,3 +52,10 @@ def test_a_report_is_the_book_where_no_export_is_and_traces_to_its_rows(tmp_path
     found = differences(home / "published" / "trainledger.duckdb", Oracle(config, now=NOW).tables())
     assert not found, report(found)
     assert not faults(home, config, 1), "a figure whose rows do not add up to it, by their numbers in the file"
+
+    # the same account once more, in what may be a report of its whole organisation
+    (location.parent / "all.csv").write_text("\n".join([HEADER, rows[0]]) + "\n", encoding="utf-8")
+    refused = trainledger("refresh", "--config", config, now=NOW)
+    assert refused.returncode == 1, refused.stderr[-3000:]
+    assert "assert_no_payer_is_counted_beside_its_accounts" in refused.stdout + refused.stderr
+    assert query(home, f"select sum({total}) from marts.fct_training_run_emissions") == [(Decimal("1500.001"),)]
