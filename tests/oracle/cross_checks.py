@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from .google_lines import GoogleLine
+from .judgements import nine_decimals
 from .lines import Line
 from .numerals import MONEY, to_decimal
 
@@ -24,5 +25,6 @@ def cross_check_rows(book: Iterable[Line | GoogleLine], others: Iterable[Line | 
         difference = None if total is None else total - other
         rows[*cell, "billed_cost", currency, None, "cross_check", source_name] = {
             "provider_total": to_decimal(total, MONEY), "difference": to_decimal(difference, MONEY), **_ABSENT,
+            "ratio": nine_decimals(other / total) if total else None,
         }  # fmt: skip
     return rows

@@ -3,6 +3,9 @@
 The files of a partition are the delivery, its time that of the newest file. No rule of the ledger lives here.
 """
 
+import gzip
+import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,24 +16,35 @@ from .exports import Delivery, modified_at
 from .numerals import OracleError
 
 _PARTITION = "_PARTITIONTIME="
+_LINES = re.compile(r"\.(json|jsonl|ndjson)(\.gz)?$")
 
 
 def partition_deliveries(source_name: str, location: Path) -> Iterator[Delivery]:
     for folder in sorted(location.glob(f"{_PARTITION}*")):
-        files = sorted(folder.glob("*.parquet"))
+        files = sorted(folder.glob("*.parquet")) or sorted(path for path in folder.iterdir() if _LINES.search(path.name))
         if files:
             named = tuple((path.relative_to(location).as_posix(), path) for path in files)
             yield Delivery(source_name, folder.name.removeprefix(_PARTITION), max(modified_at(path) for path in files), named)
 
 
 def nested_rows(path: Path, columns: set[str] | None = None) -> Iterator[dict]:
-    """The rows with the wanted records, or all; absent ones are missing keys."""
+    """The rows with the wanted records, or all; absent ones are missing keys. JSON writes exact numbers and times as text."""
+    if _LINES.search(path.name):
+        with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as lines:
+            for line in lines:
+                row = {name: value for name, value in json.loads(line).items() if columns is None or name in columns}
+                yield {name: value.replace(" UTC", "+00:00") if _is_time(value) else value for name, value in row.items()}
+        return
     file = pq.ParquetFile(path)
     present = [name for name in file.schema_arrow.names if columns is None or name in columns]
     for field in _leaves(file.schema_arrow):
         if pa.types.is_float32(field):
             raise OracleError(f"{path} holds a float32")
     yield from file.read(columns=present).to_pylist()
+
+
+def _is_time(value: object) -> bool:
+    return isinstance(value, str) and value.endswith(" UTC")
 
 
 def _leaves(schema: pa.Schema) -> Iterator[pa.DataType]:

@@ -199,14 +199,12 @@ def complete_reconciliation(rows: dict[tuple, dict], judged: Judgements, cells: 
     Only rows of conservation are the book's: the others compare money or mass that is in it already.
     """
     for key, row in rows.items():
-        *place, measure, unit, version, method, source_name = key
+        *place, _, unit, version, method, source_name = key
         is_book = unit != "kgCO2e" or cells.is_elected((source_name, *place, version))
         row["is_elected"] = method == "conservation" and is_book
-        row["ratio"] = None
+        row.setdefault("ratio", None)
         if method == "modelled_vs_provider" and row["modelled_total"] is not None and row["runs_total"]:
             row["ratio"] = nine_decimals(float(row["modelled_total"]) / float(row["runs_total"]))
-        if method == "cross_check" and measure == "billed_cost" and row["provider_total"]:
-            row["ratio"] = nine_decimals(float(row["provider_total"] - row["difference"]) / float(row["provider_total"]))
         row["weight_coverage_ratio"] = None
         if method == "conservation" and unit == "kgCO2e" and (found := judged.weighted.get(tuple(place))):
             row["weight_coverage_ratio"] = nine_decimals(found[1] / found[0])

@@ -64,6 +64,7 @@ from .power import (
 )
 from .prepaid import aws_flows, prepaid_rows
 from .projects import Projects
+from .provider_totals import read_totals, total_rows
 from .rates import read_rates
 from .recorded import note_recorded
 from .records import STILL_HELD, Runs, read_records
@@ -194,6 +195,12 @@ class Oracle:
             published=published_carbon([*aws_carbon, *reported, *google_carbon], self.carbon),
             now=moment(now) if now else None,
         )
+        self.stated_totals = [
+            one
+            for source in self._sources
+            if source["kind"] == "provider_totals"
+            for one in read_totals(source["name"], self._base / source["location"], as_published)
+        ]
         by_tag = tagged_lines(self.parts, self.runs)
         tagged = list(tag_windows(by_tag))
         self.unknown_chips = {(window.run, month) for month, window in tagged if window.chips is None}
@@ -230,6 +237,7 @@ class Oracle:
         reconciled |= cross_check_rows(self.lines, self.other_aws_lines)
         reconciled |= reconciliation_rows(self.energy, emissions, self.carbon, self.parts, self.own)
         reconciled |= invoice_rows(self.google_lines)
+        reconciled |= total_rows(self.stated_totals, lines, rounding, self.calendar.closed)
         judged = Judgements.of(self.parts, self.calendar)
         run_costs = cost_tables.run_rows(costs, run_months, self.reporting_currency, self.rates)
         complete_costs(run_costs, judged, run_months)
