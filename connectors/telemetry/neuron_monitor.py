@@ -2,7 +2,7 @@
 
 Documents carry neither time nor run. A collector wraps them and stamps its host and the time they arrived, which ends their
 period; a bare document takes its host from the object's key and its time from the key's start plus the periods before it, each
-group by its own. A recorder that reduces gives a line per device and minute instead, with sums (neuron_reduced).
+group by its own. A recorder that reduces gives a line per device and minute instead, with sums (reduced).
 Utilisation is not power: what it costs in energy is decided in SQL.
 """
 
@@ -21,7 +21,7 @@ from connectors.layouts.single_files import packed
 from connectors.telemetry.converting import Group, Reader, find_and_convert
 from connectors.telemetry.neuron_devices import usual_devices
 from connectors.telemetry.neuron_documents import Document, Instance, devices_of, periods_of, run_tag_of
-from connectors.telemetry.neuron_reduced import Reduced, stretch_of
+from connectors.telemetry.reduced import Reduced, stretch_of
 from connectors.telemetry.regions import region_of
 from connectors.telemetry.samples import (
     COLUMNS,

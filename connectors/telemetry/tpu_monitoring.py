@@ -6,7 +6,7 @@ come every minute for six weeks and every ten minutes afterwards, so they are ne
 A duty cycle is a chip's utilisation. Every other metric of a chip proves that it lives: where Google emits no duty cycle for a
 living chip, it is idle. The duty cycle numbers chips by their place in the slice and the others by their place in the host, so
 the two do not join per chip: SQL counts both per host. In an answer that
-reports an error, a missing duty cycle means nothing.
+reports an error, a missing duty cycle means nothing. A recorder that reduces gives a line per chip and minute instead (reduced).
 """
 
 from __future__ import annotations
@@ -28,10 +28,13 @@ from connectors.formats.tpu_names import tpu_type_of
 from connectors.layouts.single_files import packed
 from connectors.telemetry.converting import Group, Reader, find_and_convert
 from connectors.telemetry.exporters import RUNS, first_label, scraped
+from connectors.telemetry.neuron_documents import Instance
+from connectors.telemetry.reduced import Reduced, stretch_of
 from connectors.telemetry.regions import region_in, region_of
 from connectors.telemetry.samples import (
     COLUMNS,
     SAMPLE_MEASURES,
+    Host,
     KeyFacts,
     Problems,
     SampleError,
@@ -97,7 +100,7 @@ class Point(msgspec.Struct):
 
 
 class Entry(msgspec.Struct, rename="camel"):
-    """An answer of timeSeries.list, or one series of it."""
+    """An answer of timeSeries.list, or one series of it; or a recorder's line of a minute."""
 
     time_series: list[Entry] | None = None
     execution_errors: list[Any] | None = None
@@ -107,6 +110,9 @@ class Entry(msgspec.Struct, rename="camel"):
     metadata: Metadata | None = None
     unit: str | None = None
     points: list[Point] | None = None
+    host: Host | None = None
+    run: str | None = None
+    reduced: Reduced | None = None
 
 
 _DECODER = msgspec.json.Decoder(list[Entry] | Entry)
@@ -117,7 +123,21 @@ def _answers(file: TextFile, facts: KeyFacts, problems: Problems) -> Iterator[Gr
         with problems.left_out(number):
             decoded = decode_json(_DECODER, text, _REMEDY, broken=_REMEDY)
             for entry in decoded if isinstance(decoded, list) else [decoded]:
-                yield from _answer(entry, facts, number, problems)
+                if entry.reduced is not None:
+                    yield _reduced(entry, entry.reduced, facts, number)
+                else:
+                    yield from _answer(entry, facts, number, problems)
+
+
+def _reduced(entry: Entry, reduced: Reduced, facts: KeyFacts, number: int) -> Group:
+    host, instance = entry.host or Host(), reduced.instance_info or Instance()
+    host_id = host.resource_id or facts.host
+    if not host_id:
+        raise SampleError("missing_host", "host.resource_id", "Name the host in the line or in the key as host=<resource_id>.")
+    one = stretch_of(reduced, host_id)
+    type_ = next(filter(None, map(tpu_type_of, (instance.instance_type or "", host.instance_type or ""))), None)
+    shared = (facts.run or entry.run, host_id, one.device, one.evidence, one.is_idle, type_, region_of(instance.instance_region))
+    return Group(shared, ([one.digest], [number], [one.start], [one.end], [one.ratio]))
 
 
 def _answer(entry: Entry, facts: KeyFacts, number: int, problems: Problems) -> Iterator[Group]:

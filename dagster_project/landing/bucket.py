@@ -13,6 +13,7 @@ from connectors.stores import Bucket, ObjectInfo
 from dagster_project.base import durable, modes
 from dagster_project.base.failures import SourceError
 from dagster_project.landing.bundles import BUNDLES, Bundle
+from dagster_project.landing.opened_bundles import OpenBundles, Stamp, is_bundle
 from dagster_project.landing.records import (
     ACCEPTED,
     ISSUED,
@@ -28,12 +29,9 @@ from dagster_project.landing.records import (
 )
 from dagster_project.landing.store import (
     Beside,
-    OpenBundles,
     SourceLanding,
-    Stamp,
     clear,
     folder_in,
-    is_bundle,
     joined,
     source_landing,
 )

@@ -17,9 +17,10 @@ import msgspec
 
 from dagster_project.base import durable, modes
 from dagster_project.landing.deriving.contents import Contents
+from dagster_project.landing.opened_bundles import Stamp
 from dagster_project.landing.records import Generation
 from dagster_project.landing.shelf import Shelf
-from dagster_project.landing.store import LocalLanding, SourceLanding, Stamp, joined, stamp_of
+from dagster_project.landing.store import LocalLanding, SourceLanding, joined, stamp_of
 from dagster_project.landing.versions import records_version
 
 if TYPE_CHECKING:

@@ -10,18 +10,18 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import Protocol
 
 from connectors.deliveries import Delivery
 from dagster_project.base import durable
 from dagster_project.base.failures import SourceError
-from dagster_project.landing.bundles import BUNDLES, ENDING, Bundle, day_of
+from dagster_project.landing.bundles import BUNDLES, Bundle
+from dagster_project.landing.opened_bundles import OpenBundles, Stamp, is_bundle
 from dagster_project.landing.records import (
     ACCEPTED,
     ISSUED,
@@ -42,7 +42,6 @@ from dagster_project.landing.records import (
 from dagster_project.landing.verifying import hash_of
 
 Beside = Tombstone | RefusalRecord | Acceptance | IssuedLine
-Stamp = tuple[int, int]  # of a file or folder: when it changed, in nanoseconds, and its size
 GONE: Stamp = (0, 0)
 
 
@@ -281,41 +280,6 @@ class LocalLanding:
         for depth in (f"{ISSUED}/.*.tmp", "*/*/.*.tmp", f"*/*/{REFUSED}/.*.tmp"):
             for leftover in self.root.glob(depth):
                 leftover.unlink()
-
-
-class BundleStore(Protocol):
-    """What reading bundles needs of a store."""
-
-    def bundles(self, source: str) -> dict[str, Stamp]:
-        """Each bundle of a source, with its stamp."""
-        ...
-
-    def bundle(self, source: str, name: str) -> Bundle:
-        """A bundle, to be read."""
-        ...
-
-
-class OpenBundles:
-    """The bundles of each source and day that were opened: thousands of objects are read from one."""
-
-    def __init__(self) -> None:
-        self._opened: dict[tuple[str, date], dict[tuple[str, Stamp], Bundle]] = {}
-
-    def of(self, store: BundleStore, generation: Generation, listed: Mapping[str, Stamp] | None = None) -> Bundle | None:
-        """The bundle that has a generation, if one has; `listed`: the bundles to look into, else those there are now."""
-        source, day = generation.source, day_of(generation)
-        opened = self._opened.setdefault((source, day), {})
-        if found := next((one for one in opened.values() if one.has(generation)), None):
-            return found
-        for name, stamp in (store.bundles(source) if listed is None else listed).items():
-            if name.startswith(f"{BUNDLES}/{day}-") and (name, stamp) not in opened:
-                opened[name, stamp] = store.bundle(source, name)
-        return next((one for one in opened.values() if one.has(generation)), None)
-
-
-def is_bundle(name: str) -> bool:
-    """Whether a file beside partitions is a bundle, and none that is being written."""
-    return name.endswith(ENDING) and not name.startswith(".")
 
 
 def _gone(path: Path) -> SourceError:

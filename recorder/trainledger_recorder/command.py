@@ -79,7 +79,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
     add("--record-only", action="store_true", help="only the run record: another recorder samples")
     add("--period", type=_at_least(1, int), default=5, help="seconds between two samples")
     add("--rotate", type=_amount(_SECONDS), help="deliver lines after this time: 15m; default: 1h, with --by-day 24h")
-    add("--reduce", choices=["60s"], help="neuron-monitor as a line per device and minute, with sums; default: its documents")
+    add("--reduce", choices=["60s"], help="use of Neuron devices and TPU chips as a line per device and minute; default: all")
     add("--by-day", action="store_true", help="lines of one day (UTC) in one object, below day=YYYY-MM-DD/")
     add("--spool", type=Path, help="where lines wait; default: below /var/tmp")
     add("--spool-limit", type=_amount(_SIZES), default="1GB", help="what may wait; above it the oldest is dropped")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import select
 import selectors
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -22,9 +22,9 @@ from trainledger_recorder.files import write_json
 from trainledger_recorder.hosts import Host, host_of
 from trainledger_recorder.jobs import Job
 from trainledger_recorder.programs import Program
-from trainledger_recorder.reducing import Reducer, wrapped
+from trainledger_recorder.reducing import ChipReducer, Line, Reducer, wrapped
 from trainledger_recorder.run_record import RunFile, fields_of, read_added
-from trainledger_recorder.samplers import NEURON_MONITOR, kinds_here, lacking_here, monitor_command, stamped
+from trainledger_recorder.samplers import NEURON_MONITOR, Libtpu, kinds_here, lacking_here, monitor_command, stamped
 from trainledger_recorder.signals import Signals
 from trainledger_recorder.software import software_here
 from trainledger_recorder.spool import Session, trim
@@ -56,7 +56,7 @@ class Settings:
     period: int = 5
     rotate_seconds: float = 3600.0
     by_day: bool = False
-    is_reduced: bool = False  # neuron-monitor's documents as minutes
+    is_reduced: bool = False  # the documents of neuron-monitor and of libtpu's sampler as minutes
     rotate_bytes: int = 64 << 20
     spool_bytes: int = 1 << 30
     drain_seconds: float = 30.0
@@ -84,7 +84,9 @@ class Recorder:
         self._now, self._monotonic, self._say = now, monotonic, say
         self._selector = selectors.DefaultSelector()
         self._programs: list[Program] = []
-        self._reducer = Reducer() if settings.is_reduced else None
+        self._reducers: dict[str, Reducer | ChipReducer] = {}
+        if settings.is_reduced:
+            self._reducers = {NEURON_MONITOR: Reducer(), Libtpu.kind: ChipReducer(settings.period)}
         self._alive = 0.0
         self._parent = session.folder.parent
         self._uploads = Uploads(self._parent, session.name, settings.target, settings.options, monotonic, say)
@@ -166,7 +168,7 @@ class Recorder:
             }
             arguments = helper_command("sampling", settings)
             options: dict[str, Any] = {"shows_errors": True, "waits_for": (signal.SIGTERM,)}
-            found.append(Program("the sampler", arguments, self._take, self._monotonic, self._say, **options))
+            found.append(Program("the sampler", arguments, partial(self._take, host), self._monotonic, self._say, **options))
         return found
 
     def _monitor_config(self) -> Path:
@@ -181,20 +183,27 @@ class Recorder:
         if not document.startswith(b"{"):
             return
         moment = self._now()
-        head = stamped(stamp(moment), host.document(), self._job.run_id)
-        lines = self._reducer.add(document, head) if self._reducer else [(moment, wrapped(document, head))]
-        for at, line in lines:
-            self._writer.write(NEURON_MONITOR, line, at)
+        head = self._stamped(moment, host)
+        reducer = self._reducers.get(NEURON_MONITOR)
+        self._write(NEURON_MONITOR, reducer.add(document, head) if reducer else [(moment, wrapped(document, head))])
+
+    def _take(self, host: Host, line: bytes) -> None:
+        """Write one line of the sampler, or the minutes that are complete by it."""
+        name, _, document = line.partition(b" ")
+        kind, moment = name.decode(), self._now()
+        reducer = self._reducers.get(kind)
+        self._write(kind, reducer.add(document, self._stamped(moment, host)) if reducer else [(moment, document + b"\n")])
 
     def _write_open_minutes(self) -> None:
-        if self._reducer:
-            head = stamped(stamp(self._now()), self._host.document(), self._job.run_id)
-            for at, line in self._reducer.rest(head):
-                self._writer.write(NEURON_MONITOR, line, at)
+        for kind, reducer in self._reducers.items():
+            self._write(kind, reducer.rest(self._stamped(self._now(), self._host)))
 
-    def _take(self, line: bytes) -> None:
-        kind, _, document = line.partition(b" ")
-        self._writer.write(kind.decode(), document + b"\n", self._now())
+    def _stamped(self, moment: datetime, host: Host) -> dict[str, Any]:
+        return stamped(stamp(moment), host.document(), self._job.run_id)
+
+    def _write(self, kind: str, lines: Iterable[Line]) -> None:
+        for moment, line in lines:
+            self._writer.write(kind, line, moment)
 
     def _turn(self, timeout: float) -> None:
         """Wait for what comes next, and do what is due."""

@@ -197,6 +197,23 @@ def test_the_landing_gives_the_tables_again_and_another_landing_is_reported(issu
     assert done.returncode == 1 and found["differences"][0].startswith("cur 2026-05: the landing has no delivery")
 
 
+def test_a_landing_whose_deliveries_lie_in_bundles_gives_the_same_tables_and_the_same_trace(
+    pack: Path, home: Path, tmp_path: Path
+) -> None:
+    landed, rows = home.parent / "home", tmp_path / "rows.csv"
+    figure = ("trace", "--figure", "2026Q2-1/glance/effective_cost", "--out", rows, "--json", "--config", home)
+
+    def answers() -> list[str]:
+        done = [run_trainledger(*asked, now=LATER) for asked in (("verify", pack, "--from-landing", landed), figure)]
+        assert [one.returncode for one in done] == [0, 0], done
+        return [*(one.stdout for one in done), rows.read_text()]
+
+    before = answers()
+    assert run_trainledger("compact", "--config", home, now=LATER).returncode == 0
+    assert [*landed.glob("landing/runs/_bundles/*.zip")] and not [*landed.glob("landing/runs/*/*/_generation.json")]
+    assert answers() == before
+
+
 def test_verify_wants_one_subject(pack: Path) -> None:
     assert run_trainledger("verify").returncode == 2
     assert run_trainledger("verify", pack, "--landing").returncode == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import os
 import signal
@@ -133,3 +134,20 @@ def answering(
     finally:
         server.shutdown()
         server.server_close()
+
+
+def chip_answer(moment: dt.datetime, host: str, *percents: float | str, memory: int = 0) -> bytes:
+    """What the sampler of libtpu prints at a time: a duty cycle of each chip, and the memory of the first ones."""
+    end = f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03}Z"
+    listed = [("duty_cycle", "%", chip, value) for chip, value in enumerate(percents)]
+    listed += [("memory_used", "By", chip, 1024.0) for chip in range(memory)]
+    series = [
+        {
+            "metric": {"type": f"libtpu/accelerator/{metric}", "labels": {"accelerator_id": f"{host}-{chip}"}},
+            "resource": {"type": "libtpu", "labels": {"location": "us-central2", "accelerator_type": "ct6e-standard-4t"}},
+            "unit": unit,
+            "points": [{"interval": {"endTime": end}, "value": {"doubleValue": value}}],
+        }
+        for metric, unit, chip, value in listed
+    ]
+    return json.dumps({"timeSeries": series}).encode()

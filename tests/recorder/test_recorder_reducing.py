@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import os
 import random
 from pathlib import Path
 from typing import Any
 
-from tests.connectors.kit import rows_of
+import pytest
+
+import trainledger_recorder
+from connectors.deliveries import Converted
+from tests.connectors.kit import converted, rows_of, write_bytes
 from tests.connectors.neuron import document, read, runtime
-from tests.recorder.kit import HOST, Node
-from trainledger_recorder.reducing import Reducer
+from tests.recorder.kit import HOST, Node, chip_answer
+from trainledger_recorder.reducing import ChipReducer, Reducer
 
 NOON = dt.datetime(2026, 4, 1, 12, tzinfo=dt.UTC)
 
@@ -127,3 +132,101 @@ def test_a_recorder_that_reduces_delivers_minutes_that_its_connector_reads(node:
     assert path.relative_to(node.out).as_posix().split("/")[1].startswith("day=2")
     rows = rows_of(read(tmp_path, key=path.name, content=path.read_bytes()))
     assert rows and {row["host_id"] for row in rows} == {HOST} and all(row["used_ppm_us"] > 0 for row in rows)
+
+
+# --- the sampler of libtpu
+
+
+def answer(seconds: float, *percents: float | str, memory: int = 0) -> tuple[float, bytes]:
+    """What the sampler prints so many seconds after noon."""
+    return seconds, chip_answer(NOON + dt.timedelta(seconds=seconds), "451938", *percents, memory=memory)
+
+
+def chip_lines(*answers: tuple[float, bytes], period: float = 5.0) -> list[bytes]:
+    reducer, found = ChipReducer(period), list[bytes]()
+    stamped = {"collected_at": "2026-04-01T13:00:00.000Z", "host": {"resource_id": "451938"}, "run": "run-a"}
+    for _, text in answers:
+        found += [line for _, line in reducer.add(text, stamped)]
+    return [*found, *(line for _, line in reducer.rest(stamped))]
+
+
+def read_tpu(folder: Path, *lines: bytes) -> Converted:
+    write_bytes(folder / "tpu/host=451938/lines.jsonl", b"".join(line.strip() + b"\n" for line in lines))
+    return converted("tpu_monitoring", folder / "tpu", folder / "landing")
+
+
+def test_a_chips_minute_is_one_line_and_a_silence_and_an_unknown_duty_cycle_are_lines_of_their_own() -> None:
+    """Points every 5 s until 60 s, none until 80 s: that one covers 5 s, as it would in the ledger."""
+    given = [answer(5.0 * number, 40.0 if number < 7 else 80.0) for number in range(1, 13)]
+    lines = [json.loads(line)["reduced"] for line in chip_lines(*given, answer(80.0, 50.0), answer(85.0, "NaN"))]
+    assert [(line["evidence"], times(line), line["samples"]) for line in lines] == [
+        ("measured", (0.0, 60.0), 12),
+        ("measured", (75.0, 80.0), 1),
+        ("unknown", (80.0, 85.0), 1),
+    ]
+    assert lines[0]["used_ppm_us"] == 30_000_000 * 400_000 + 30_000_000 * 800_000
+    assert (lines[0]["least_ppm"], lines[0]["greatest_ppm"]) == (400_000, 800_000)
+
+
+def test_an_hour_of_chips_has_the_rows_who_where_and_sum_that_the_connector_reads_of_the_answers(tmp_path: Path) -> None:
+    """Of a mean over a minute half a millionth is rounded off; the sums are exact."""
+    draw = random.Random("chips")
+    answers = [answer(5.0 * number, *(round(draw.uniform(0, 100), 3) for _ in range(4)), memory=4) for number in range(1, 721)]
+    lines = chip_lines(*answers)
+    assert len(lines) == 2 * 4 * 60
+    raw, minutes = (
+        rows_of(read_tpu(tmp_path / way, *texts)) for way, texts in (("a", [text for _, text in answers]), ("b", lines))
+    )
+    who = ("host_id", "device_index", "evidence", "is_idle_by_absence", "accelerator_type", "region_id")
+    assert {tuple(row[name] for name in who) for row in minutes} == {tuple(row[name] for name in who) for row in raw}
+    assert {row["run_key"] for row in minutes} == {"run-a"}
+    for chip in range(4):
+        points = [row for row in raw if (row["device_index"], row["evidence"]) == (chip, "measured")]
+        expected = sum(round(row["utilisation_ratio"] * 1e6) * 5_000_000 for row in points)
+        found = [json.loads(line)["reduced"] for line in lines]
+        sums = [one["used_ppm_us"] for one in found if (one["device"], one["evidence"]) == (chip, "measured")]
+        assert sum(sums) == expected
+        means = [row for row in minutes if (row["device_index"], row["evidence"]) == (chip, "measured")]
+        assert sum(row["utilisation_ratio"] * 60e12 for row in means) == pytest.approx(expected, rel=1e-9)
+
+
+def test_what_is_no_answer_of_the_sampler_is_written_as_it_came_and_the_ledger_names_it(tmp_path: Path) -> None:
+    lines = chip_lines((0, b"{cut"), answer(5.0, -1.0), (0, b'{"timeSeries": []}'))
+    assert [line.strip() for line in lines] == [b"{cut", answer(5.0, -1.0)[1], b'{"timeSeries": []}']
+    assert {one.reason for one in read_tpu(tmp_path, *lines).refusals} == {"bad_json", "negative_utilisation"}
+    rare = answer(300.0, 50.0)
+    assert chip_lines(rare, period=120.0) == [rare[1] + b"\n"]
+
+
+def test_a_chips_line_that_contradicts_itself_is_left_out_by_name(tmp_path: Path) -> None:
+    (line,) = chip_lines(answer(5.0, 50.0))
+    wrong = json.loads(line)
+    wrong["reduced"]["used_ppm_us"] *= 2
+    result = read_tpu(tmp_path, line, json.dumps(wrong).encode())
+    assert [(one.reason, one.column_name) for one in result.refusals] == [("contradictory_minute", "reduced.used_ppm_us")]
+    assert result.rows == 1
+
+
+def test_a_recorder_that_reduces_delivers_minutes_of_chips(node: Node, tmp_path: Path) -> None:
+    library = tmp_path / "lib/libtpu/sdk.py"
+    library.parent.mkdir(parents=True)
+    library.write_text(
+        "from types import SimpleNamespace as Of\n"
+        "lists = {'duty_cycle_pct': ['40', '80'], 'hbm_capacity_usage': ['1', '1']}\n"
+        "tpumonitoring = Of(get_metric=lambda name: Of(data=lambda: lists[name]))\n"
+    )
+    path = os.pathsep.join(map(str, (tmp_path / "lib", Path(trainledger_recorder.__file__).parents[1])))
+    asked = ("--reduce", "60s", "--period", "1", "--only", "tpu_monitoring", "--", "sleep", "3")
+    found = node.record(*asked, PYTHONPATH=path)
+    assert found.returncode == 0, found.stderr
+    (delivered,) = node.delivered("tpu_monitoring")
+    write_bytes(tmp_path / "tpu" / delivered.name, delivered.read_bytes())
+    result = converted("tpu_monitoring", tmp_path / "tpu", tmp_path / "landing")
+    assert not result.refusals
+    rows = rows_of(result)
+    assert {(row["device_index"], row["evidence"], row["utilisation_ratio"]) for row in rows} == {
+        *((0, "measured", 0.4), (1, "measured", 0.8)),
+        *((0, "presence", 0.0), (1, "presence", 0.0)),
+    }
+    assert {(row["host_id"], row["run_key"]) for row in rows} == {(HOST, "run-a")}
+    assert min(row["sample_end"] - row["sample_start"] for row in rows) >= dt.timedelta(seconds=1)

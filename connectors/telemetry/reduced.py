@@ -18,7 +18,7 @@ from connectors.telemetry.samples import SampleError, micros_of
 MINUTE = 60_000_000
 _LONGEST = 2 * MINUTE + 500_000  # samples of a minute each, of which the first ends in it, and a gap that is none
 _MOST_DEVICES, _ALL = 1024, 1_000_000
-_REMEDY = "Deliver the lines that `trainledger-recorder --reduce 60s` writes, or neuron-monitor's documents."
+_REMEDY = "Deliver the lines that `trainledger-recorder --reduce 60s` writes, or what it reduces as it came."
 _CANONICAL = msgspec.json.Encoder(order="deterministic")
 
 Count = Annotated[int, Meta(ge=0, le=10**9)]
