@@ -222,7 +222,10 @@ def test_water_is_asked_by_account_and_region_of_each_year_that_is_out_and_again
         None: {"Results": [water(2025, 2.5)], "NextToken": "two"},
         "two": {"Results": [water(2025, 0.5, REGION="eu-west-1")]},
     }
-    apis.answers[operation] = lambda request: pages[request.get("NextToken")] if "2025-01" in str(request) else {"Results": []}
+    starts = "2025-01-01T00:00:00Z"
+    apis.answers[operation] = lambda request: (
+        pages[request.get("NextToken")] if request["TimePeriod"]["Start"] == starts else {"Results": []}
+    )
     monkeypatch.setenv("TRAINLEDGER_NOW", "2026-06-22T00:00:00Z")
     assert made.outcomes() == {"landed": 1, "unchanged": 1}
     columns = "payer_account_id, usage_account_id, period_start::text, region, withdrawal_m3, model_version"
@@ -244,5 +247,5 @@ def test_without_months_the_last_year_that_is_over_is_asked_for(
     ):
         monkeypatch.setenv("TRAINLEDGER_NOW", now)
         plan = make_plan([source], made.settings.base, made.line.landing)
-        assert [one.objects[0].key.rpartition("/")[2] for one in plan.new] == [f"{year}.json" for year in years]
+        assert [one.objects[0].key.rpartition("/")[2] for _, one in plan.new] == [f"{year}.json" for year in years]
     assert apis.requests("GetEstimatedWaterAllocation") == []
