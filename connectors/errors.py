@@ -102,6 +102,7 @@ _ANSWERS = (
     "Put it below a folder payer=<account id> of a source of kind aws_carbon, or give such a source `location: api`; a "
     "CARBON_EMISSIONS export of AWS Data Exports goes before it."
 )
+_WATER = "Put it below a folder payer=<account id> of a source of kind aws_water, or give such a source `location: api`."
 _TOTALS = "Put it below a folder payer=<account id> of a source of kind provider_totals, or give such a source `location: api`."
 _CARBON = "Carbon is read from a CARBON_EMISSIONS export of AWS Data Exports: give it a source of kind aws_carbon."
 
@@ -117,6 +118,7 @@ _LOOKS: tuple[tuple[str, tuple[bytes, ...], str], ...] = (
     ("an aws_carbon", (b"total_mbm_emissions_value", b"usage_account_id"), OWN_KIND),
     ("a carbon report of the AWS console, which names no account", (b"total_mbm_emissions", b"region"), _CONSOLE),
     ("an answer of the AWS Sustainability API", (b'"EmissionsValues"',), _ANSWERS),
+    ("an answer about water of the AWS Sustainability API", (b'"AllocationValues"',), _WATER),
     ("an answer of AWS Cost Explorer", (b'"ResultsByTime"',), _TOTALS),
     ("carbon by AWS's experimental script, whose endpoint is switched off", (b'"carbonEmissionEntries"',), _CARBON),
     ("a detailed billing report, AWS's form before the CUR, which is not read", (b"LinkedAccountId", b"RecordType"), _CUR),

@@ -79,6 +79,7 @@ DESCRIPTORS: dict[str, Descriptor] = {
         detail_columns=("region_code", "usage_period_end", "last_refresh_timestamp"),
         api="sustainability",
     ),
+    "aws_water": Descriptor("aws.water", "inputs", "AWS", api="water"),
     "gcp_billing": _GOOGLE_BILL(
         "gcp.billing", line_type_column="cost_type", detail_columns=("resource_name", "resource_global_name")
     ),

@@ -126,6 +126,16 @@ def costs(month: str, end: str, *groups: tuple[str, str], estimated: bool = Fals
     return page | ({"NextPageToken": token} if token else {})
 
 
+def water(year: int, m3: float, version: str = "v1.0.0", **dimensions: str) -> dict[str, Any]:
+    """A group of Sustainability's answer about a year: what was withdrawn."""
+    return {
+        "TimePeriod": {"Start": f"{year}-01-01T00:00:00Z", "End": f"{year + 1}-01-01T00:00:00Z"},
+        "DimensionsValues": {"USAGE_ACCOUNT_ID": "012345678901", "REGION": "us-east-1"} | dimensions,
+        "ModelVersion": version,
+        "AllocationValues": {"TOTAL_WATER_WITHDRAWALS": {"Value": m3, "Unit": "m3"}},
+    }
+
+
 def emissions(month: str, end: str, tonnes: float, version: str = "v3.0.1", **dimensions: str) -> dict[str, Any]:
     """A group of Sustainability's answer: all of it Scope 2."""
     masses = {

@@ -134,6 +134,7 @@ PARTS = {
             "tests/line/test_trace.py",
             "tests/line/test_training_plans.py",
             "tests/line/test_two_exports_of_one_bill.py",
+            "tests/line/test_water.py",
             "tests/line/test_what_a_build_runs.py",
             "tests/line/test_whole_line_on_s3.py",
             "tests/line/test_whose_bill.py",

@@ -160,6 +160,7 @@ NOT_ADDED = {
     *("dim_accelerators", "dim_accelerator_sources", "dim_prices", "dim_emission_factors", "dim_fx_rates"),
     *("rpt_break_even", "rpt_purchase_options", "rpt_quarterly_disclosure", "rpt_quarterly_figures", "rpt_vendor_claims"),
     *("dim_article_figures", "dim_comparison_plan_power", "dim_porting_costs", "dim_pue", "dim_vendor_claims"),
+    *("dim_wue", "fct_water_withdrawals", "fct_training_run_water"),  # of two methods, and of years that are not out
     *("rpt_break_even_emissions", "rpt_region_what_if", "fct_restatements", "fct_power_calibration"),
     *("dim_comparison_registrations", "dim_comparison_plan_power", "rpt_yearly_disclosure", "dim_own_inventory"),
 }

@@ -1,8 +1,9 @@
-"""APIs of AWS whose answers are landed as objects, `payer=<account>/2026-04.json`: one for each month that is asked for.
+"""APIs of AWS whose answers are landed as objects, `payer=<account>/2026-04.json`: one for each month or year that is asked for.
 
-Cost Explorer states what a month cost, and bills 0.01 USD for each page of an answer; Sustainability states emissions and bills
-nothing. Listing asks at most for the account of the login, which is free; which months there are comes with the options. An
-answer of several pages is kept as one. boto3's own clients ask, with the retries and roles of `s3_access`.
+Cost Explorer states what a month cost, and bills 0.01 USD for each page of an answer; Sustainability states the emissions of a
+month and the water of a year, and bills nothing. Listing asks at most for the account of the login, which is free; which months
+there are comes with the options. An answer of several pages is kept as one. boto3's own clients ask, with the retries and roles
+of `s3_access`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ _DENIED = {"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"}
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """How a service is asked for a month, and how the pages of its answer become one."""
+    """How a service is asked for a month or a year, and how the pages of its answer become one."""
 
     name: str
     client: str  # of boto3
@@ -44,6 +45,7 @@ class Api:
     joined: Callable[[list[dict[str, Any]]], dict[str, Any]]
     # why an answer says nothing yet, or nothing
     lacks: Callable[[dict[str, Any]], str]
+    is_yearly: bool = False
 
 
 def _ask_costs(client: Any, first: date, end: date, token: str | None) -> dict[str, Any]:
@@ -90,7 +92,20 @@ def _ask_emissions(client: Any, first: date, end: date, token: str | None) -> di
     return answer
 
 
-def _joined_emissions(pages: list[dict[str, Any]]) -> dict[str, Any]:
+def _ask_water(client: Any, first: date, end: date, token: str | None) -> dict[str, Any]:
+    """https://docs.aws.amazon.com/sustainability/latest/APIReference/API_GetEstimatedWaterAllocation.html."""
+    answer: dict[str, Any] = client.get_estimated_water_allocation(
+        TimePeriod={"Start": f"{first}T00:00:00Z", "End": f"{end}T00:00:00Z"},
+        GroupBy=["USAGE_ACCOUNT_ID", "REGION"],
+        AllocationTypes=["TOTAL_WATER_WITHDRAWALS"],
+        Granularity="YEARLY_CALENDAR",
+        MaxResults=5000,
+        **({"NextToken": token} if token else {}),
+    )
+    return answer
+
+
+def _joined_results(pages: list[dict[str, Any]]) -> dict[str, Any]:
     return {**pages[0], "Results": [one for page in pages for one in page.get("Results", ())]}
 
 
@@ -102,16 +117,28 @@ APIS = {
         "sustainability:GetEstimatedCarbonEmissions",
         _ask_emissions,
         "NextToken",
-        _joined_emissions,
+        _joined_results,
         lambda answer: "" if answer.get("Results") else "it has no emissions",
+    ),
+    "water": Api(
+        "AWS Sustainability",
+        "sustainability",
+        "sustainability:GetEstimatedWaterAllocation",
+        _ask_water,
+        "NextToken",
+        _joined_results,
+        # when AWS publishes a year is not stated: until then its answer is empty, and landed as such
+        lambda answer: "",
+        is_yearly=True,
     ),
 }
 
 
 class AnswerStore(Remote):
-    """The months of `first_day` to before `end_day` as a service of AWS answers them. The constructor asks nothing.
+    """The months of `first_day` to before `end_day`, or the years of which they have the last one, as a service of AWS answers
+    them. The constructor asks nothing.
 
-    The etag of a month shows when it is asked again: a final one never, one that AWS may restate with each `asked_at`.
+    The etag of one shows when it is asked again: a final one never, one that AWS may restate with each `asked_at`.
     """
 
     def __init__(self, options: StoreOptions) -> None:
@@ -119,40 +146,42 @@ class AnswerStore(Remote):
         self.uri = f"api of {self._api.name}"
 
     def list_objects(self, prefix: str = "") -> Iterator[ObjectInfo]:
-        """The months, by what the login is: no answer is asked for."""
+        """The months or years, by what the login is: no answer is asked for."""
         first, end, at = self.options.first_day, self.options.end_day, self.options.asked_at
         assert first and end, "whoever opens the store knows which months are over"
-        for month in _months(first, end):
-            key = f"payer={self.account}/{month:%Y-%m}.json"
+        for name, over in _years(first, end) if self._api.is_yearly else _months(first, end):
+            key = f"payer={self.account}/{name}.json"
             if key.startswith(prefix):
                 etag = "final" if at is None else f"asked {at:%Y-%m-%dT%H:%M:%SZ}"
                 # without one, when the bill of a month is closed: two weeks after its end
-                yield ObjectInfo(key, 0, etag, at or _midnight(_next(month)) + timedelta(days=14))
+                yield ObjectInfo(key, 0, etag, at or datetime(over.year, over.month, 1, tzinfo=UTC) + timedelta(days=14))
 
     def read(self, info: ObjectInfo, limit: int = READ_LIMIT) -> bytes:
         """An answer is not read before it is landed: each is asked for once."""
         raise NotImplementedError(info.key)
 
     def fetch(self, info: ObjectInfo, path: Path) -> str:
-        """Ask for a month, page by page, and write the answer as boto3 gives it."""
+        """Ask for a month or a year, page by page, and write the answer as boto3 gives it."""
         assert not self.options.is_free, "what is billed is asked by a refresh alone"
-        first = date.fromisoformat(f"{info.key.rpartition('/')[2][:7]}-01")
+        name = info.key.rpartition("/")[2].removesuffix(".json")
+        first = date.fromisoformat(f"{name}-01-01"[:10])
+        end = first.replace(year=first.year + 1) if self._api.is_yearly else _next(first)
         pages: list[dict[str, Any]] = []
         token: str | None = None
         while True:
-            answer = self._asked(info.key, partial(self._api.ask, self.client, first, _next(first), token))
+            answer = self._asked(info.key, partial(self._api.ask, self.client, first, end, token))
             token = answer.pop(self._api.token, None)
             answer.pop("ResponseMetadata", None)
             pages.append(answer)
             if not token:
                 break
             if len(pages) == MOST_PAGES:
-                what = f"{self.uri}: {first:%Y-%m} has more than {MOST_PAGES} pages."
+                what = f"{self.uri}: {name} has more than {MOST_PAGES} pages."
                 raise SourceUnreadableError(what, place=Place(info.key), reason="incomplete_answer")
         whole = self._api.joined(pages)
         if why := self._api.lacks(whole):
             remedy = "The next refresh asks again." + (" Each request costs 0.01 USD." if self.options.api == "ce" else "")
-            what = f"{self.uri}: the answer about {first:%Y-%m} is none yet: {why}."
+            what = f"{self.uri}: the answer about {name} is none yet: {why}."
             raise ExportNotPublishedError(what, place=Place(info.key), remedy=remedy)
         return write_hashed([json.dumps(whole, indent=1, default=_as_text).encode() + b"\n"], path)
 
@@ -219,16 +248,19 @@ def _as_text(value: Any) -> str:
     raise TypeError(type(value).__name__)
 
 
-def _months(first: date, end: date) -> Iterator[date]:
+def _months(first: date, end: date) -> Iterator[tuple[str, date]]:
+    """Each month by its name, with the day on which it is over."""
     month = first.replace(day=1)
     while month < end:
-        yield month
+        yield f"{month:%Y-%m}", _next(month)
         month = _next(month)
+
+
+def _years(first: date, end: date) -> Iterator[tuple[str, date]]:
+    """Each calendar year that is over before `end`."""
+    for year in range(first.year, end.year):
+        yield f"{year}", date(year + 1, 1, 1)
 
 
 def _next(month: date) -> date:
     return (month + timedelta(days=31)).replace(day=1)
-
-
-def _midnight(day: date) -> datetime:
-    return datetime.fromisoformat(f"{day}T00:00:00+00:00")

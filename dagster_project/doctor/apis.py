@@ -23,16 +23,17 @@ _WANTED = {
 
 
 def to_ask(source: SourceSettings, known: Landing, deliveries: Iterable[Delivery]) -> tuple[Check, list[Delivery]]:
-    """Which months the next refresh asks an API for, at which price; and those that were landed, which are free to read."""
+    """Which months or years the next refresh asks an API for, at which price; and those landed, which are free to read."""
     listed = list(deliveries)
     landed = {generation.identity for generation in known.read(source.name).generations} | known.listed.same(source.name)
     months = sorted(one.objects[0].key.rpartition("/")[2].removesuffix(".json") for one in listed if one.identity not in landed)
     price = USD_PER_REQUEST.get(source.facts.api, Decimal(0)) * len(months)
-    message = "no month is asked for: what AWS has of closed months was landed"
+    period = "year" if source.facts.api == "water" else "month"
+    message = f"no {period} is asked for: what AWS has of closed {period}s was landed"
     if months:
         cost = f"{price} USD, a cent for each month and page" if price else "nothing, as AWS states no price"
         message = (
-            f"the next refresh asks for {counted(len(months), 'month')} ({some(months)}) and pays {cost}; nothing is asked here"
+            f"the next refresh asks for {counted(len(months), period)} ({some(months)}) and pays {cost}; nothing is asked here"
         )
     facts = {"source": source.name, "months": months[:KEPT], "usd": str(price)}
     check = Check(f"price of {source.name}", "ok", message, "", True, "price", facts)

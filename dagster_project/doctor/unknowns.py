@@ -16,7 +16,8 @@ from dagster_project.doctor.ledger import Ledger
 from dagster_project.doctor.reading import Reading
 
 _NOT_DUE = "emissions: a month is not published"
-_DECIDE_NO_NULL = ("gcp_prices", "provider_totals")  # inputs that are compared, or price what was not bought on demand
+# inputs that are compared, price what was not bought on demand, or are of water, whose own table has the reasons
+_DECIDE_NO_NULL = ("gcp_prices", "provider_totals", "aws_water")
 _NEEDS: dict[str, tuple[Fact, ...]] = {  # what decides a figure, beside bills, records and own figures
     "energy": ("telemetry",),
     "modelled emissions": ("telemetry",),

@@ -94,9 +94,9 @@ def _months_over(source: SourceSettings, month: str | None) -> Span:
     """The months of which an API has the last word: closed bills, which are asked for once, and emissions that are published.
 
     AWS restates those until the middle of the next year, and whole years with a new model: they are asked for again each month,
-    on the day on which the last one is there. A month that is landed again is asked for now.
+    on the day on which the last one is there, and so is the water of a year. A month that is landed again is asked for now.
     """
-    now, is_restated = clock.now(), source.facts.fact == "carbon"
+    now, is_restated = clock.now(), source.facts.api != "ce"
     if month:
         return Span(first_day(month), month_end(month).date(), now)
     ready = CARBON_EXPECTED_AFTER if is_restated else BILL_CLOSES_AFTER

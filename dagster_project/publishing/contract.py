@@ -22,6 +22,7 @@ SECTIONS = {
     "doubt": (3, "0.9.0"),
     "comparison": (3, "0.9.0"),
     "evidence": (3, "0.9.0"),
+    "water": (3, "0.9.0"),
 }
 
 

@@ -425,3 +425,31 @@ case when {{ to_us }} - {{ from_us }} > 3600000000 then {{ from_us }} else {{ to
 cast({{ int_div('cast(' ~ uw_us ~ ' as decimal(38, 0))', 'cast(' ~ time_us ~ ' * 1000000 as decimal(38, 0))') }} as string) || ' W'
 {%- endmacro %}
 {% macro whole_second(us) -%}cast({{ timestamp_of(us ~ ' - ' ~ us ~ ' % 1000000') }} as string){%- endmacro %}
+
+{# A figure that providers publish of their regions and fleets by year (seeds pue and wue), for each row of the CTE region_months: which of them
+   would apply, by source_rank and then the latest year. A region's own goes before the fleet's, and what is over four years old after both;
+   a year after the month's is not yet of this world. #}
+{% macro published_of_regions(seed, figure) -%}
+select
+        region_months.usage_month,
+        region_months.provider_name,
+        region_months.region_id,
+        seed.{{ figure }},
+        seed.basis,
+        seed.source || ', ' || cast(seed.data_year as string)
+        || case when seed.region_id = '*' then ', fleet' else ', ' || region_months.region_id end
+        || case when seed.confidence = 'assumed' then ', assumed' else '' end
+        || case
+            when extract(year from region_months.usage_month) - seed.data_year > 4
+                then ', ' || cast(cast(extract(year from region_months.usage_month) as bigint) - seed.data_year as string) || ' years old'
+            else ''
+        end as figure_source,
+        case when seed.region_id = '*' then 2 else 1 end
+        + case when extract(year from region_months.usage_month) - seed.data_year > 4 then 2 else 0 end as source_rank,
+        seed.data_year
+    from region_months
+    inner join {{ ref(seed) }} as seed using (provider_name)
+    where
+        seed.region_id in (region_months.region_id, '*')
+        and seed.data_year <= cast(extract(year from region_months.usage_month) as bigint)
+{%- endmacro %}

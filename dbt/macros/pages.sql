@@ -190,7 +190,7 @@ window platforms as (partition by quarter, {{ attribute }}, billing_currency, gr
 
 {# Kinds of sources: records come one by one and are of no month; what is neither is a bill or a carbon export. #}
 {% macro kinds_of_records() -%}
-    ('training_runs', 'gcp_prices', 'fx_rates', 'user_inputs', 'provider_totals')
+    ('training_runs', 'aws_water', 'gcp_prices', 'fx_rates', 'user_inputs', 'provider_totals')
 {%- endmacro %}
 
 {% macro kinds_of_telemetry() -%}

@@ -1,7 +1,7 @@
 {# Figures of runs by run, or by run and month (`keys`), each from its own fact: joined before they are added up, one would repeat the other's rows.
    A figure is null as soon as a part of it is unknown. #}
 
-{# CTEs costs, energies, emissions and modelled, with one row per `keys`. #}
+{# CTEs costs, energies, emissions, modelled and waters, with one row per `keys`. #}
 {% macro run_figures(keys) -%}
 costs as (
     select
@@ -45,10 +45,16 @@ modelled as (
     from {{ ref('fct_training_run_emissions_modelled') }}
     where factor_set_id = 'location_direct_v1'
     group by all
+),
+
+waters as (
+    select {{ keys }}, {{ whole_sum(double_to_decimal('withdrawal_m3', 9), 'decimal(38, 9)') }} as withdrawal_m3
+    from {{ ref('fct_training_run_water') }}
+    group by all
 )
 {%- endmacro %}
 
-{# The columns of these figures, after the join of the four. #}
+{# The columns of these figures, after the join of the five. #}
 {% macro run_figure_columns() -%}
 case when {{ is_cost_known() }} then costs.least_currency end as billing_currency,
     {%- for cost in ['effective_cost', 'billed_cost', 'list_cost'] %}
@@ -66,7 +72,8 @@ case when {{ is_cost_known() }} then costs.least_currency end as billing_currenc
     {%- for mass in provider_totals() %}
     case when not emissions.has_two_versions then emissions.{{ mass }} end as {{ mass }},
     {%- endfor %}
-    modelled.modelled_location_based_kgco2e
+    modelled.modelled_location_based_kgco2e,
+    cast(cast(waters.withdrawal_m3 as string) as double) as water_withdrawal_m3
 {%- endmacro %}
 
 {# Of what has no list price the effective cost counts 0 beside it; an unknown one stays unknown. #}
@@ -88,7 +95,8 @@ not costs.has_unpublished_bill and not costs.has_unbilled_month
 {{ is_billed() }} and costs.least_currency = costs.greatest_currency
 {%- endmacro %}
 
-{# Why figures are null, as texts for concat_ws: each null figure has one, and a figure that is there has none. #}
+{# Why figures are null, as texts for concat_ws: each null figure has one, and a figure that is there has none. Not so water, which no run has before
+   its year is out: its own table has the reason, and here it would stand before every other. #}
 {% macro unknown_figures() -%}
 case
         when costs.status_rank is null then 'cost: no bill names the run, and it held no machine on record'

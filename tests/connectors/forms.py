@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from tests.aws_apis import water
 from tests.connectors import mlperf, neuron
 from tests.connectors.bills import CSV_HEADER, DATA, META, csv_line
 from tests.connectors.focus import focus_line
@@ -241,6 +242,7 @@ JSON_BASES |= {
     "gcp_carbon lines": ("gcp_carbon", f"{PARTITION}/part-0.jsonl", [as_exported(EMISSION)]),
     "gcp_prices lines": ("gcp_prices", f"{PARTITION}/part-0.jsonl", [as_exported(price())]),
     "provider_totals answer": ("provider_totals", "payer=000000000017/2026.json", ANSWER),
+    "aws_water answer": ("aws_water", "payer=000000000017/2025.json", {"Results": [water(2025, 1.5), water(2024, 2.5)]}),
 }
 TEXT_BASES |= {
     "aws_cur csv": ("aws_cur", CUR, f"{CSV_HEADER}\n{csv_line('21.5')}\n"),

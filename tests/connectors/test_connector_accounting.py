@@ -136,6 +136,7 @@ def test_an_export_of_another_kind_is_known_by_its_folders_where_its_files_are_t
             "as AWS Data Exports delivers it",
         ),
         ("aws_cur", "carbon.json", '{"Results": [{"EmissionsValues": {}}]}', "AWS Sustainability API", "CARBON_EMISSIONS export"),
+        ("aws_carbon", "water.json", '{"Results": [{"AllocationValues": {}}]}', "an answer about water", "of kind aws_water"),
         ("aws_carbon", "costs.json", '{"ResultsByTime": []}', "an answer of AWS Cost Explorer", "of kind provider_totals"),
         (
             "aws_carbon",

@@ -20,7 +20,7 @@ def test_every_kind_has_a_connector_of_that_name(kind: str) -> None:
 
 
 def test_an_unknown_kind_names_the_known_ones() -> None:
-    with pytest.raises(ValueError, match=r"'gcp'; known kinds: aws_cur, aws_focus, aws_carbon, gcp_billing"):
+    with pytest.raises(ValueError, match=r"'gcp'; known kinds: aws_cur, aws_focus, aws_carbon, aws_water, gcp_billing"):
         connector_for("gcp")
 
 

@@ -22,7 +22,7 @@ from dagster_project.commands.providers import values_of, write_provider
 from dagster_project.commands.verifying import verify_landing
 from dagster_project.doctor.examination import diagnose
 from dagster_project.warehouse.home import Home
-from tests.aws_apis import Apis, costs, emissions
+from tests.aws_apis import Apis, costs, emissions, water
 from tests.connectors.buckets import denying
 from tests.landing.kit import Organisation, bill_line
 from tests.run_side.test_run_doctor_apis import ARN, executions, export
@@ -46,6 +46,7 @@ ACTIONS = {
 OF_APIS = {
     "GetCostAndUsage": "ce:GetCostAndUsage",
     "GetEstimatedCarbonEmissions": "sustainability:GetEstimatedCarbonEmissions",
+    "GetEstimatedWaterAllocation": "sustainability:GetEstimatedWaterAllocation",
     "ListExports": "bcm-data-exports:ListExports",
     "GetExport": "bcm-data-exports:GetExport",
     "ListExecutions": "bcm-data-exports:ListExecutions",
@@ -182,6 +183,7 @@ def test_the_calls_to_the_apis_of_aws_are_those_that_their_policy_allows(
         {
             "GetCostAndUsage": costs("2026-05", "2026-06", ("Usage", "1.5")),
             "GetEstimatedCarbonEmissions": {"Results": [emissions("2026-04", "2026-05", 1.0)]},
+            "GetEstimatedWaterAllocation": {"Results": [water(2025, 1.0)]},
             "ListExports": {
                 "Exports": [{"ExportArn": f"{ARN}cur", "ExportName": "cur", "ExportStatus": {"StatusCode": "HEALTHY"}}]
             },
@@ -194,9 +196,10 @@ def test_the_calls_to_the_apis_of_aws_are_those_that_their_policy_allows(
         sources = (
             {"name": "totals", "kind": "provider_totals", "location": "api", "months": "2026-05"},
             {"name": "carbon", "kind": "aws_carbon", "location": "api", "months": "2026-04"},
+            {"name": "water", "kind": "aws_water", "location": "api"},
         )
         organisation = Organisation(tmp_path, *sources)
-        assert organisation.outcomes() == {"landed": 2}
+        assert organisation.outcomes() == {"landed": 3}
         assert diagnose(Home.of(organisation.settings), lambda _: None) == 0
     asked = {OF_APIS[name] for name, _ in apis.asked if name != "GetCallerIdentity"}
     assert asked == {action for statement in policies["api-policy"]["Statement"] for action in statement["Action"]}

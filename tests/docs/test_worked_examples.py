@@ -417,3 +417,25 @@ def test_the_articles_arithmetic_a_price_times_hours_and_another_region() -> Non
     )
     has("claims", "anywhere between 1.25 and 5")
     assert (Decimal(175) / 140, Decimal(350) / 70) == (Decimal("1.25"), 5)
+
+
+def test_water_of_the_page_is_divided_by_electricity_and_cools_by_the_seed() -> None:
+    months, kilograms, factors = 12, (2, 1), (Decimal("0.5"), Decimal("0.125"))
+    by_region = [mass / factor for mass, factor in zip(kilograms, factors, strict=True)]
+    account = months * sum(by_region)
+    runs = [int(1 / factors[0]), int(Decimal("0.5") / factors[1])]
+    assert (by_region, account, runs) == ([4, 8], 144, [2, 4])
+    shares = split(72 * MASS_UNITS, [("May", runs[0]), ("June", runs[1]), (RESIDUAL, int(account) - sum(runs))])
+    assert [shares[name] // MASS_UNITS for name in ("May", "June", RESIDUAL)] == [1, 2, 69]
+    assert split(24 * MASS_UNITS, [("May", 1), (RESIDUAL, 23)])["May"] == MASS_UNITS
+    has("water", "72 x 2 / 144 = 1 m3 in May, 72 x 4 / 144 = 2 m3 in June, and the other 69 m3", "24 x 1 / 24 = 1 m3")
+    with (ROOT / "dbt/seeds/wue.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    litres = {(row["region_id"], row["data_year"]): Decimal(row["wue_l_per_kwh"]) for row in rows}
+    measured = [Decimal(row["wue_l_per_kwh"]) for row in rows if row["basis"] == "measured_region"]
+    here, fleet = litres["us-west-2", "2025"], litres["*", "2025"]
+    figures = (600 * here + 400 * fleet, 500 * here + 400 * min(measured), 700 * here + 500 * max(measured))
+    assert figures == (120, 64, 1509)
+    has("water", f"600 x {here} L + 400 x {fleet} L", f"400 x {min(measured)} = 64 L", f"500 x {max(measured)} = 1,509 L")
+    assert (litres["eu-central-1", "2024"], litres["ap-southeast-3", "2025"]) == (min(measured), max(measured))
+    has("water", f"from {litres['eu-central-1', '2024']} to {litres['eu-central-1', '2025']}")

@@ -15,7 +15,7 @@ import pytest
 from dagster_project.base.failures import UsageError
 from dagster_project.landing.planning import make_plan
 from dagster_project.settings import settings_of
-from tests.aws_apis import ACCOUNT, Apis, Refusal, costs, emissions
+from tests.aws_apis import ACCOUNT, Apis, Refusal, costs, emissions, water
 from tests.landing.kit import Organisation, carbon_row
 
 pytestmark = pytest.mark.usefixtures("made_up_credentials")
@@ -146,7 +146,7 @@ def test_a_role_is_assumed_and_names_the_account(tmp_path: Path, apis: Apis) -> 
 
 def test_a_kind_without_an_api_and_keys_that_change_nothing_are_refused(tmp_path: Path) -> None:
     for source, what in (
-        ({"kind": "aws_cur"}, "no API is asked for aws_cur; kinds with `location: api` are aws_carbon, provider_totals"),
+        ({"kind": "aws_cur"}, "no API is asked for aws_cur; kinds with `location: api` are aws_carbon, aws_water, "),
         ({"kind": "provider_totals", "requester_pays": True}, "requester_pays changes nothing for api"),
     ):
         document = {"organisation": {"name": "Test"}, "sources": [{"name": "a", "location": "api", **source}]}
@@ -197,3 +197,55 @@ def test_a_month_without_an_answer_yet_is_asked_for_again(tmp_path: Path, apis: 
     apis.answers["GetEstimatedCarbonEmissions"] = {"Results": []}
     [landed] = organisation(tmp_path, apis, "aws_carbon", months="2026-04").refresh()
     assert landed.error and landed.error.reason == "not_published" and "no emissions" in landed.error.message
+
+
+def test_water_is_asked_by_account_and_region_of_each_year_that_is_out_and_again_each_month(
+    tmp_path: Path, apis: Apis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until AWS has published a year its answer is empty: it is landed with a remark, and asked for again with the next month."""
+    operation = "GetEstimatedWaterAllocation"
+    apis.answers[operation] = {"Results": []}
+    made = organisation(tmp_path, apis, "aws_water", months="2024-07..")
+    landed = made.refresh()
+    assert [one.outcome for one in landed] == ["landed", "landed"]
+    assert [one.contents.refusals[0].reason for one in landed if one.contents] == ["no_rows", "no_rows"]
+    first, second = apis.requests(operation)
+    assert second == {
+        "TimePeriod": {"Start": "2025-01-01T00:00:00Z", "End": "2026-01-01T00:00:00Z"},
+        "GroupBy": ["USAGE_ACCOUNT_ID", "REGION"],
+        "AllocationTypes": ["TOTAL_WATER_WITHDRAWALS"],
+        "Granularity": "YEARLY_CALENDAR",
+        "MaxResults": 5000,
+    }
+    assert first["TimePeriod"]["Start"] == "2024-01-01T00:00:00Z" and made.refresh() == []
+    pages = {
+        None: {"Results": [water(2025, 2.5)], "NextToken": "two"},
+        "two": {"Results": [water(2025, 0.5, REGION="eu-west-1")]},
+    }
+    starts = "2025-01-01T00:00:00Z"
+    apis.answers[operation] = lambda request: (
+        pages[request.get("NextToken")] if request["TimePeriod"]["Start"] == starts else {"Results": []}
+    )
+    monkeypatch.setenv("TRAINLEDGER_NOW", "2026-06-22T00:00:00Z")
+    assert made.outcomes() == {"landed": 1, "unchanged": 1}
+    columns = "payer_account_id, usage_account_id, period_start::text, region, withdrawal_m3, model_version"
+    rows = f"select {columns} from raw.aws_water order by all"
+    of_2025 = (ACCOUNT, "012345678901", "2025-01-01")
+    assert made.raw(rows) == [(*of_2025, "eu-west-1", 0.5, "v1.0.0"), (*of_2025, "us-east-1", 2.5, "v1.0.0")]
+    assert made.refresh() == []
+
+
+def test_without_months_the_last_year_that_is_over_is_asked_for(
+    tmp_path: Path, apis: Apis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = organisation(tmp_path, apis, "aws_water")
+    [source] = made.settings.sources
+    for now, years in (
+        ("2026-01-20T00:00:00Z", ["2024"]),
+        ("2026-01-22T00:00:00Z", ["2025"]),
+        ("2026-12-31T00:00:00Z", ["2025"]),
+    ):
+        monkeypatch.setenv("TRAINLEDGER_NOW", now)
+        plan = make_plan([source], made.settings.base, made.line.landing)
+        assert [one.objects[0].key.rpartition("/")[2] for _, one in plan.new] == [f"{year}.json" for year in years]
+    assert apis.requests("GetEstimatedWaterAllocation") == []

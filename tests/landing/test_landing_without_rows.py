@@ -54,6 +54,7 @@ EMPTY: dict[str, tuple[Callable[[Path], object], str, bool]] = {  # what writes 
     "fx_rates": (text("a.csv", "rate_date,base_currency,quote_currency,rate\n"), "no_rows", True),
     "user_inputs": (text("a.csv", "kind,key,value,unit,source\n"), "no_rows", True),
     "provider_totals": (text("a.csv", "provider_name,payer_account_id,usage_month,currency,amount\n"), "no_rows", True),
+    "aws_water": (text("payer=000000000017/2026.json", '{"Results": []}'), "no_rows", True),
     "training_runs": (text("a.run.json", "[]"), "unknown_record", False),
     "neuron_monitor": (text("a.jsonl", ""), "no_known_metric", True),
     "tpu_monitoring": (text("a.json", "{}"), "no_known_metric", True),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from tests.aws_apis import water
 from tests.connectors.prices import price
 from tests.connectors.test_connector_prometheus import asked
 from tests.landing.kit import (
@@ -39,7 +40,9 @@ SOURCES = {
     "fx": "fx_rates",
     "own": "user_inputs",
     "totals": "provider_totals",
+    "water": "aws_water",
 }
+WATER = json.dumps({"Results": [water(2024, 1.5), water(2025, 2.5)]})
 RATES = "rate_date,base_currency,quote_currency,rate,source\n2026-04-01,USD,EUR,0.925,ECB\n2026-04-02,USD,EUR,0.926,ECB\n"
 POWER = "neuron0\nPOWER_STATUS_VALID,1775001660,0.00,2.00,1.50\nPOWER_STATUS_VALID,1775001720,0.00,2.00,1.50\n"
 GPU = 'DCGM_FI_DEV_POWER_USAGE{gpu="0"} 300 1775001660000\nDCGM_FI_DEV_POWER_USAGE{gpu="0"} 310 1775001720000\n'
@@ -70,6 +73,7 @@ def whole_company(folder: Path) -> Organisation:
         "neuron-power/host=i-1/neuron0.txt": POWER,
         "gpu/host=i-2/dcgm.prom": GPU,
         "rack/a.csv": RACK,
+        "water/payer=000011112222/2025.json": WATER,
         "metrics/a.json": METRICS,
         "events/run=a/host=i-4/wandb-events.jsonl": EVENTS,
     }

@@ -7,6 +7,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.aws_apis import water
 from tests.connectors.prices import price
 from tests.landing.kit import Organisation, bill_line, carbon_row, hour, set_time, write_points, write_run, write_samples
 
@@ -31,6 +32,7 @@ class Company:
     watts: dict[tuple[str, str], float] = field(default_factory=dict)  # kind, month
     stated: dict[str, int] = field(default_factory=dict)  # what Google states that a month costs, in a currency of no bill
     listed: dict[str, float] = field(default_factory=dict)  # what Google lists an hour of a chip at
+    withdrawn: float = 50.0  # what AWS states of a year
     pue: float = 1.15
     clock: int = 0
 
@@ -205,9 +207,11 @@ class Company:
         for name, text in (
             ("fx/fx.csv", f"rate_date,base_currency,quote_currency,rate,source\n{rates}"),
             ("own/own.csv", own),
+            ("water/payer=000011112222/2026.json", json.dumps({"Results": [water(2026, self.withdrawn)]})),
             ("totals/totals.csv", f"provider_name,payer_account_id,usage_month,currency,amount\n{stated}"),
         ):
             path = self.organisation.folder / "exports" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
             set_time(path, at)
 

@@ -122,6 +122,11 @@ def change_total(company: Company, month: str, draw: random.Random) -> None:
     company.tables()
 
 
+def change_water(company: Company, month: str, draw: random.Random) -> None:
+    company.withdrawn += 1
+    company.tables()
+
+
 def change_gpu(company: Company, month: str, draw: random.Random) -> None:
     company.watts["gpu", month] += draw.choice([25.0, 50.0])
     company.gpu(month)
@@ -173,6 +178,7 @@ CHANGES: dict[str, Callable[[Company, str, random.Random], None]] = {
     "fx_rates": change_rate,
     "user_inputs": change_own_figure,
     "provider_totals": change_total,
+    "aws_water": change_water,
 }
 NAMES = {
     "aws_cur": "cur",
@@ -194,6 +200,7 @@ NAMES = {
     "fx_rates": "fx",
     "user_inputs": "own",
     "provider_totals": "totals",
+    "aws_water": "water",
 }
 
 

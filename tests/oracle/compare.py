@@ -23,6 +23,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "fct_training_run_emissions": ("training_run_id", "usage_month", "provider_name"),
     "fct_training_run_emissions_versions": ("training_run_id", "usage_month", "provider_name", "provider_model_version"),
     "fct_training_run_energy": ("training_run_id", "usage_month"),
+    "fct_training_run_water": ("training_run_id", "usage_month"),
     "fct_training_run_emissions_modelled": ("training_run_id", "usage_month", "region_id", "factor_set_id"),
     "fct_reconciliation": (*_RECONCILED_CELL, "measure", "unit_or_currency", "provider_model_version", "method", "source_name"),
 }

@@ -75,6 +75,7 @@ from .shared_meters import divide
 from .sizes import sizes_of
 from .tagged import tag_holds, tag_windows, tagged_lines
 from .tpu import read_tpu
+from .water import Withdrawals, read_water, water_rows
 from .zero_prices import doubt_zeros, read_grants
 
 Tables = dict[str, dict[tuple, dict]]
@@ -189,6 +190,7 @@ class Oracle:
         exported = list(aws_rows(aws_carbon))
         reported = self._elected("aws_carbon", console_deliveries)
         self.carbon = gather(chain(exported, beside(exported, console_rows(reported)), carbon_rows))
+        self.water = read_water(self._locations("aws_water"), as_published)
         self.calendar = Calendar(
             billed={(line.provider_name, line.payer_account_id, line.usage_month) for line in lines},
             closed=closed,
@@ -243,6 +245,9 @@ class Oracle:
         complete_costs(run_costs, judged, run_months)
         book = emission_tables.book_rows(emissions, self.carbon, run_months)
         complete_emissions(book, judged, emissions, self.carbon)
+        final = {(run, month) for (run, month, _), row in book.items() if row.get("status") == "final"}
+        withdrawals = Withdrawals(self.water, emissions, self.carbon)
+        water = water_rows(self.energy, withdrawals, run_months, self.calendar.now is not None, final)
         versions = emission_tables.version_rows(emissions)
         complete_versions(versions, emissions, self.carbon)
         complete_reconciliation(reconciled, judged, self.carbon)
@@ -256,6 +261,7 @@ class Oracle:
             "fct_training_run_emissions": book,
             "fct_training_run_emissions_versions": versions,
             "fct_training_run_energy": run_rows(self.energy, month_keys, unknown_months(self.runs), self.unknown_chips),
+            "fct_training_run_water": water,
             "fct_training_run_emissions_modelled": modelled_rows(self.energy, month_keys, self.own),
             "fct_reconciliation": reconciled,
         }

@@ -153,6 +153,22 @@ def pue_of(provider: str, region: str, year: int) -> Fraction | None:
     return None
 
 
+@cache
+def wue_of(provider: str, region: str, year: int) -> dict[str, Fraction] | None:
+    """Litres per kWh, chosen as a PUE is; what is no measurement of the region lies anywhere between those of all regions."""
+    rows = [row for row in _rows("wue") if row["provider_name"] == provider]
+    for oldest, place in product((OLDEST, year), (region, "*")):
+        known = [row for row in rows if row["region_id"] == place and 0 <= year - int(row["data_year"]) <= oldest]
+        if known:
+            found = max(known, key=lambda row: int(row["data_year"]))
+            own, measured = Fraction(found["wue_l_per_kwh"]), [row for row in rows if row["basis"] == "measured_region"]
+            if found["basis"] == "measured_region":
+                return dict.fromkeys(LEVELS, own)
+            litres = [Fraction(row["wue_l_per_kwh"]) for row in measured]
+            return {"low": min(litres), "mid": own, "high": max(litres)}
+    return None
+
+
 @dataclass(frozen=True)
 class Factor:
     factor_id: str

@@ -135,16 +135,20 @@ def test_folders_stores_like_s3_and_google_are_asked_for_no_exports_of_aws(tmp_p
 
 def test_doctor_states_what_a_refresh_would_pay_and_asks_cost_explorer_nothing(tmp_path: Path, apis: Apis) -> None:
     source = {"name": "totals", "kind": "provider_totals", "location": "api", "months": "2026-03.."}
-    organisation = Organisation(tmp_path, source)
+    organisation = Organisation(
+        tmp_path, source, {"name": "water", "kind": "aws_water", "location": "api", "months": "2024-01.."}
+    )
     stated: list[str] = []
     assert diagnose(Home.of(organisation.settings), stated.append) == 0
     text = " ".join(" ".join(stated).split())
+    assert "the next refresh asks for 2 years (2024, 2025) and pays nothing" in text
     assert "the next refresh asks for 3 months (2026-03, 2026-04, 2026-05) and pays 0.03 USD" in text
     assert apis.requests("GetCostAndUsage") == []
     apis.answers["GetCostAndUsage"] = lambda request: costs(
         request["TimePeriod"]["Start"][:7], request["TimePeriod"]["End"][:7], ("Usage", "1.5")
     )
-    assert organisation.outcomes() == {"landed": 3}
+    apis.answers["GetEstimatedWaterAllocation"] = {"Results": []}
+    assert organisation.outcomes() == {"landed": 5}
     stated.clear()
     assert diagnose(Home.of(organisation.settings), stated.append) == 0
     text = " ".join(" ".join(stated).split())

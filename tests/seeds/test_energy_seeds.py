@@ -161,6 +161,14 @@ def test_every_pue_is_plausible_and_of_a_known_region_or_the_fleet() -> None:
         assert 2022 <= int(row["data_year"]) <= 2025, row
 
 
+def test_every_wue_is_plausible_and_beside_the_pue_of_its_region_and_year() -> None:
+    of_pue = {(row["provider_name"], row["region_id"], row["data_year"], row["basis"]) for row in rows("pue")}
+    for row in rows("wue"):
+        assert 0 < Decimal(row["wue_l_per_kwh"]) < 5, row
+        assert (row["provider_name"], row["region_id"], row["data_year"], row["basis"]) in of_pue, row
+    assert {row["provider_name"] for row in rows("wue")} == {"AWS"}  # Google states litres of a site
+
+
 def test_factors_are_plausible_dated_and_of_the_default_set() -> None:
     for row in rows("emission_factors"):
         assert 0 <= Decimal(row["value"]) <= Decimal("1.5"), row

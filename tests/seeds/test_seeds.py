@@ -30,6 +30,7 @@ KEYS = {
     "meters": ("source_kind", "meter"),
     "sampling_errors": ("over_s",),
     "pue": ("provider_name", "region_id", "data_year"),
+    "wue": ("provider_name", "region_id", "data_year"),
     "emission_factors": ("factor_id",),
     "t_quantiles": ("degrees_of_freedom",),
     "t_two_sided": ("degrees_of_freedom",),

@@ -21,6 +21,7 @@ from dagster_project.evidence.tracing.published import (
     add_operations,
     add_quarantined,
     add_settings,
+    add_withdrawals,
     columns_of,
     lookup_condition,
     runs_of,
@@ -306,9 +307,19 @@ def add_of_build(landed: Landed, of_table: str, column: str, rows: Rows) -> None
 
 def add_stated(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
     """The rows of the organisation's own files, whose bytes are compared with their sha256."""
+    _elect(landed, rows)
+    add_inputs(landed, of_table, column, rows)
+
+
+def add_water(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
+    """The answers about water, whose bytes are compared with their sha256."""
+    _elect(landed, rows)
+    add_withdrawals(landed, of_table, column, rows)
+
+
+def _elect(landed: Landed, rows: Rows) -> None:
     for (source,) in landed.connection.execute(f"select distinct source_name from {rows} order by all").fetchall():
         landed.elected(source)
-    add_inputs(landed, of_table, column, rows)
 
 
 def add_nothing(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
@@ -332,4 +343,5 @@ ENDINGS: dict[str, Callable[[Landed, str, str, Rows], None]] = {
     "seed": add_lookup,
     "settings": add_settings,
     "stated": add_stated,
+    "water": add_water,
 }

@@ -207,4 +207,5 @@ ENDINGS: dict[str, Callable[[Packed, str, str, Rows], None]] = {
     "seed": add_lookup,
     "settings": published.add_settings,
     "stated": published.add_inputs,
+    "water": published.add_withdrawals,
 }

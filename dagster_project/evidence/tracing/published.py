@@ -22,6 +22,7 @@ SEEDS = {  # of a dimension that is a seed: its file, and the columns by which a
     "dim_accelerators": ("accelerator_types", ("accelerator_type",)),
     "dim_meters": ("meters", ("source_kind", "meter")),
     "dim_pue": ("pue", ("provider_name", "region_id", "data_year")),
+    "dim_wue": ("wue", ("provider_name", "region_id", "data_year")),
     "dim_vendor_claims": ("vendor_claims", ("claim_id",)),
     "dim_article_figures": ("article_figures", ("figure_id",)),
     "dim_t_quantiles": ("t_quantiles", ("degrees_of_freedom",)),
@@ -101,6 +102,18 @@ def add_inputs(found: Origins, of_table: str, column: str, rows: Rows) -> None:
             objects.delivery_content_hash, stated.value as amount, stated.unit, {literal(column)} as measure,
             {contribution} as contribution,
             concat_ws(' ', stated.figure, 'of', stated.fiscal_year, stated.source, stated.source_date) as detail
+        from {rows} as stated
+        left join objects on stated.source_name = objects.source_name and stated.source_object = objects.object"""
+    found.add("record", of_table, stated)
+
+
+def add_withdrawals(found: Origins, of_table: str, column: str, rows: Rows) -> None:
+    """The results of answers in which the provider states the water of a year, each with what it gives of the figure."""
+    contribution = "stated.amount_" if column == "withdrawal_m3" else "null"
+    stated = f"""select stated.source_name, stated.source_object as object, stated.row_number as first_row,
+            objects.delivery_content_hash, stated.withdrawal_m3 as amount, 'm3' as unit, {literal(column)} as measure,
+            {contribution} as contribution,
+            concat_ws(' ', 'water of', year(usage_year), sub_account_id, region_id, provider_model_version) as detail
         from {rows} as stated
         left join objects on stated.source_name = objects.source_name and stated.source_object = objects.object"""
     found.add("record", of_table, stated)

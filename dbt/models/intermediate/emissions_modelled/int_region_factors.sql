@@ -1,13 +1,22 @@
 {{ config(materialized='by_month') }}
 
-with region_months as (
-    select distinct
-        energy.usage_month,
+with places as (
+    select usage_month, provider_name, region_id from {{ ref('int_measured_run_energy') }}
+
+    union
+
+    -- also where nothing trained: the electricity of an account is that of all its regions
+    select usage_month, provider_name, region_id from {{ ref('int_carbon_rows') }}
+),
+
+region_months as (
+    select
+        places.usage_month,
         provider_name,
         region_id,
         regions.grid_zone,
-        cast(extract(year from energy.usage_month) as bigint) as usage_year
-    from {{ ref('int_measured_run_energy') }} as energy
+        cast(extract(year from places.usage_month) as bigint) as usage_year
+    from places
     inner join {{ ref('regions') }} as regions using (provider_name, region_id)
     where regions.grid_zone is not null
 )

@@ -12,36 +12,12 @@ with region_months as (
 ),
 
 published as (
-    select
-        region_months.usage_month,
-        region_months.region_id,
-        pue.provider_name,
-        pue.region_id = '*' as is_fleet,
-        pue.confidence = 'assumed' as is_assumed,
-        pue.pue_ratio,
-        pue.source,
-        pue.data_year,
-        cast(extract(year from region_months.usage_month) as bigint) - pue.data_year as age_years
-    from region_months
-    inner join {{ ref('pue') }} as pue using (provider_name)
-    where pue.region_id in (region_months.region_id, '*')
+    {{ published_of_regions('pue', 'pue_ratio') }}
 ),
 
 known as (
-    select
-        usage_month,
-        provider_name,
-        region_id,
-        pue_ratio,
-        source || ', ' || cast(data_year as string)
-        || case when is_fleet then ', fleet' else ', ' || region_id end
-        || case when is_assumed then ', assumed' else '' end
-        || case when age_years > 4 then ', ' || cast(age_years as string) || ' years old' else '' end as pue_source,
-        -- what is too old counts on where there is nothing newer
-        case when is_fleet then 2 else 1 end + case when age_years > 4 then 2 else 0 end as source_rank,
-        data_year
+    select usage_month, provider_name, region_id, pue_ratio, figure_source as pue_source, source_rank, data_year
     from published
-    where age_years >= 0
 
     union all
 
