@@ -1,4 +1,4 @@
-"""Rows of split cost allocation data as AWS documents them: of each pod or task one for its cores, its memory and its accelerators."""
+"""Rows of split cost allocation data as AWS documents them: of a pod or task one for its cores, its memory, its accelerators."""
 
 from collections.abc import Iterable
 
