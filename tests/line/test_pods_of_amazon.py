@@ -107,11 +107,12 @@ def beside_records() -> list[dict]:
 
 
 def write_scenario(exports: Exports) -> None:
-    records = [
-        named("one", "ml/one"), named("two", "c1/ml/two"), named("three", "three"), named("four", "ml/four"),
-        named("five", "five"), named("task", task_arn("t-1"), system="ecs_task"),
-        named("six", "dev/six-0", system="kubernetes_pod"), named("set", "ml/set"), named("ten", "ten"), named("logged", nodes=(("i-logged", *HELD, None), ("i-mixed", *HELD, 8))),
-    ]  # fmt: skip
+    by_workload = {
+        "one": "ml/one", "two": "c1/ml/two", "three": "three", "four": "ml/four", "five": "five", "set": "ml/set", "ten": "ten",
+    }  # fmt: skip
+    records = [named(run_id, alias) for run_id, alias in by_workload.items()]
+    records += [named("task", task_arn("t-1"), system="ecs_task"), named("six", "dev/six-0", system="kubernetes_pod")]
+    records.append(named("logged", nodes=(("i-logged", *HELD, None), ("i-mixed", *HELD, 8))))
     exports.bill(by_cost(), name="discounted")
     exports.bill([*under_commitments(), *by_other_names(), *beside_records()])
     exports.runs(*records)
@@ -127,7 +128,9 @@ def test_pods_have_their_part_of_their_machines_hour_and_every_figure_leads_back
     assert finished.returncode == 0, finished.stdout[-3000:] + finished.stderr[-3000:]
     found = differences(tmp_path / "home" / "published" / "trainledger.duckdb", Oracle(config, now=NOW).tables())
     assert not found, report(found)
-    costs = query(tmp_path, "select training_run_id, attribution_rule, effective_cost from fct_training_run_costs order by all")
+    costs = query(
+        tmp_path / "home", "select training_run_id, attribution_rule, effective_cost from fct_training_run_costs order by all"
+    )
     assert [(run_id, rule, cost) for run_id, rule, cost in costs] == [
         ("five", "split_allocation", Decimal(24)),  # 32.00 of a block's fee x 0.75
         ("four", "split_allocation", Decimal(12)),  # net 7.50; 18.00 x 6 / 24 by prices on demand
@@ -147,7 +150,7 @@ def test_pods_have_their_part_of_their_machines_hour_and_every_figure_leads_back
         ("two", "split_allocation", Decimal("4.636")),  # twice 2.44, less 0.244
     ]
     # the pod that a tag alone shows held half of the machine
-    assert query(tmp_path, "select chip_count from dim_training_runs where training_run_id = 'tagged'") == [(8,)]
+    assert query(tmp_path / "home", "select chip_count from dim_training_runs where training_run_id = 'tagged'") == [(8,)]
     for run_id, rule, value, rows in (("three", "split_allocation", 6, [2, 3]), ("logged", "resource_time", 25, [3, 12])):
         figure = f"fct_training_run_costs/{run_id},2026-04-01,USD,accelerator,{rule}/effective_cost"
         done = trainledger("trace", "--figure", figure, "--json", "--config", config, now=NOW)
