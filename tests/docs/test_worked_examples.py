@@ -105,7 +105,8 @@ def test_pods_of_aws_have_what_is_stated_of_them_and_a_remainder_is_idle() -> No
     lowered = money(Decimal("-1.00"), weights)
     assert lowered["run a"] == Decimal("-0.5") and lowered["run b"] == Decimal("-0.244")
     assert lowered["daemon"] + lowered[RESIDUAL] == Decimal("-0.255") + Decimal("-0.001") == Decimal("-0.256")
-    has("cost", "Run a carries 5.00, run b 2.44, `unlogged` is 2.55 and `idle` 0.01.", "-0.50, -0.244, and -0.255 - 0.001 = -0.256")
+    has("cost", "Run a carries 5.00, run b 2.44, `unlogged` is 2.55 and `idle` 0.01.")
+    has("cost", "-0.50, -0.244, and -0.255 - 0.001 = -0.256 `unattributed`")
     plan = {"run a": 600, RESIDUAL: 300}
     assert [money(Decimal(row), plan)["run a"] for row in ("6.00", "3.00")] == [4, 2]
     assert money(Decimal("32.00"), {"run a": 75, RESIDUAL: 25}) == {"run a": 24, RESIDUAL: 8}

@@ -151,7 +151,7 @@ def test_pods_have_their_part_of_their_machines_hour_and_every_figure_leads_back
     ]
     # the pod that a tag alone shows held half of the machine
     assert query(tmp_path / "home", "select chip_count from dim_training_runs where training_run_id = 'tagged'") == [(8,)]
-    for run_id, rule, value, rows in (("three", "split_allocation", 6, [2, 3]), ("logged", "resource_time", 25, [3, 12])):
+    for run_id, rule, value, rows in (("three", "split_allocation", 6, [2, 3]), ("logged", "resource_time", 25, [2, 12])):
         figure = f"fct_training_run_costs/{run_id},2026-04-01,USD,accelerator,{rule}/effective_cost"
         done = trainledger("trace", "--figure", figure, "--json", "--config", config, now=NOW)
         assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]

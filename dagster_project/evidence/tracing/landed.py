@@ -197,11 +197,12 @@ class Landed:
             from asked left join rows using (charge_group_id) group by all
             having found <> asked.row_count or billed <> asked.billed_cost order by all limit 1"""
         self.require(differing, "group {} of {} was published with {} rows of {}, its delivery has {} of {}")
-        in_parts = f"""select rows.object, rows.row_number, {literal(source)}, any_value(rows.whole) as whole, any_value(parts.billed)
-            from rows inner join (
+        in_parts = f"""with parts as (
                 select object, row_number, sum(billed_cost) as billed from known where {OF_PODS} group by all
-            ) as parts on rows.object = parts.object and rows.row_number = parts.row_number
-            where {OF_PODS} group by all having whole <> any_value(parts.billed) order by all limit 1"""
+            )
+            select distinct object, row_number, {literal(source)}, whole, parts.billed
+            from rows inner join parts using (object, row_number)
+            where {OF_PODS} and whole <> parts.billed order by all limit 1"""
         self.require(in_parts, "row {1} of {0} of {2} bills {3}, and was published in parts for pods of {4}")
         self._add_pods(of_table)
         parts = f"""select groups.*, rows.object, rows.row_number, rows.billed, rows.what, rows.whole, rows.stated as part_

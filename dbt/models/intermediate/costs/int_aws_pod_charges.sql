@@ -1,5 +1,7 @@
 {{ config(materialized='by_month', meta={'empty_without': ['int_aws_pods']}) }}
-{%- set measures = ['billed_cost', 'effective_cost', 'list_cost', 'on_demand_list_cost', 'contracted_cost', 'weight', 'block_cost'] %}
+{%- set measures = [
+    'billed_cost', 'effective_cost', 'list_cost', 'on_demand_list_cost', 'contracted_cost', 'weight', 'block_cost',
+] %}
 {%- set machine_time = 'source_name, usage_month, machine_id, charge_period_start, charge_period_end' %}
 
 with lines as (
@@ -33,6 +35,12 @@ pod_costs as (
     group by {{ machine_time }}
 ),
 
+times as (
+    select pod_costs.*, machine_costs.stated_cost, machine_costs.list_cost, machine_costs.is_before_discounts
+    from pod_costs
+    inner join machine_costs using ({{ machine_time }})
+),
+
 -- by the cost that the pods' rows state; of a capacity block that is 0. What the machine costs is on the same side of discounts
 kinds as (
     select
@@ -43,8 +51,7 @@ kinds as (
             when on_demand_cost > 0 and list_cost > 0 then 'on_demand_cost'
             when usage_ratio > 0 then 'usage_ratio'
         end as weighed_by
-    from machine_costs
-    inner join pod_costs using ({{ machine_time }})
+    from times
 ),
 
 weights as (

@@ -1,7 +1,6 @@
 {{ config(materialized='by_month') }}
 {%- set machine_time = 'source_name, usage_month, machine_id, charge_period_start, charge_period_end' %}
 {%- set ids = ['workload_id', 'jobset_id', 'pod_id'] %}
-{%- set identity = 'run_tag, ' ~ ids | join(', ') %}
 
 with pods as (
     select *, {{ normalised_run_id('run_tag') }} as tag_run_id
@@ -52,7 +51,17 @@ named_times as (
     select {{ machine_time }}, bool_or(is_of_accelerators) as has_accelerators
     from identified
     group by {{ machine_time }}
-    having bool_or(tag_run_id is not null{% for id in ids %} or named_{{ id }} is not null{% endfor %})
+    having
+        bool_or(tag_run_id is not null)
+        {%- for id in ids %}
+        or bool_or(named_{{ id }} is not null)
+        {%- endfor %}
+),
+
+pods_of_times as (
+    select identified.*, named_times.has_accelerators
+    from identified
+    inner join named_times using ({{ machine_time }})
 ),
 
 -- of each pod, which part of the accelerators it asked for, and of the machine as the mean of its cores and its memory
@@ -78,9 +87,10 @@ single_pods as (
         {%- endfor %}
         count(case when not is_of_accelerators then {{ as_double('split_usage_ratio') }} end) as other_count,
         max(case when has_accelerators then 1 else 0 end) = 1 as has_accelerators
-    from identified
-    inner join named_times using ({{ machine_time }})
-    group by {{ machine_time }}, pod_arn, tag_run_id, {% for id in ids %}named_{{ id }}{{ ', ' if not loop.last }}{% endfor %}
+    from pods_of_times
+    group by
+        {{ machine_time }},
+        pod_arn, tag_run_id, named_{{ ids | join(', named_') }}
 )
 
 select

@@ -11,7 +11,8 @@ with spend_based as (
 -- hours of a block, and Google's use that a commitment covers in whole or in part: what the commitment pays of them is a share
 shares as (
     select
-        shares.usage_month, coalesce(pods.line_id, shares.line_id) as line_id, shares.block_arn as commitment_id, 'capacity_block' as commitment_kind,
+        shares.usage_month, coalesce(pods.line_id, shares.line_id) as line_id, shares.block_arn as commitment_id,
+        'capacity_block' as commitment_kind,
         false as is_spend_based,
         case when lines.is_unused_reservation then 'unused' else 'used' end as commitment_part,
         case when pods.line_id is null then shares.effective_cost else pods.block_cost end as effective_cost,

@@ -1,4 +1,5 @@
-{{ config(materialized='by_month', meta={'empty_without': ["int_gcp_lines where pod_allocation = 'pod'", 'int_aws_pod_charges']}) }}
+{%- set pods = ["int_gcp_lines where pod_allocation = 'pod'", 'int_aws_pod_charges'] %}
+{{ config(materialized='by_month', meta={'empty_without': pods}) }}
 {%- set never = "timestamp '9999-01-01 00:00:00'" %}
 
 with charges as (

@@ -1,19 +1,23 @@
-{%- set tag = "nullif(coalesce(" ~ map_get('resource_tags', 'aws_%s_%s') ~ ", " ~ map_get('resource_tags', 'aws:%s:%s')
-    ~ ", " ~ map_get('tags', 'resourceTags/aws:%s:%s') ~ "), '')" %}
 {#- AWS writes the keys of its own tags in snake case in one column, and as they are in the other -#}
 {%- set of_eks = {} %}
 {%- for name in ['cluster-name', 'namespace', 'workload-name', 'deployment'] %}
-{%- do of_eks.update({name: tag % ('eks', name | replace('-', '_'), 'eks', name, 'eks', name)}) %}
+{%- set places = [
+    map_get('resource_tags', 'aws_eks_' ~ name | replace('-', '_')), map_get('resource_tags', 'aws:eks:' ~ name),
+    map_get('tags', 'resourceTags/aws:eks:' ~ name),
+] %}
+{%- do of_eks.update({name: "coalesce(nullif(" ~ places | join(", ''), nullif(") ~ ", ''))"}) %}
 {%- endfor %}
 {#- how a bill writes the key of a Kubernetes label has been seen in none -#}
 {%- set jobset -%}
-nullif(coalesce(
-        {%- for key in ['user_jobset_sigs_k8s_io_jobset_name', 'jobset_sigs_k8s_io_jobset_name', 'user_jobset.sigs.k8s.io/jobset-name',
-            'jobset.sigs.k8s.io/jobset-name'] %}
-        {{ map_get('resource_tags', key) }},
+coalesce(
+        {%- for key in [
+            'user_jobset_sigs_k8s_io_jobset_name', 'jobset_sigs_k8s_io_jobset_name',
+            'user_jobset.sigs.k8s.io/jobset-name', 'jobset.sigs.k8s.io/jobset-name',
+        ] %}
+        nullif({{ map_get('resource_tags', key) }}, ''),
         {%- endfor %}
-        {{ map_get('tags', 'resourceTags/jobset.sigs.k8s.io/jobset-name') }}
-    ), '')
+        nullif({{ map_get('tags', 'resourceTags/jobset.sigs.k8s.io/jobset-name') }}, '')
+    )
 {%- endset %}
 {%- set place_of_pod -%}
 line_item_usage_account_id || '/' || regexp_extract(line_item_resource_id, '^arn:[^:]*:eks:([^:]*):', 1) || '/'
