@@ -26,16 +26,10 @@ with charges as (
 select
     line_id,
     {{ cell() }}, delivery_content_hash, charge_period_start, charge_period_end, billing_currency, resource_id,
-    cast(null as string) as other_resource_id,
-    -- SageMaker bills a job under its ARN
-    resource_id as job_id,
-    -- an instance id is of one machine anywhere
-    cast(null as string) as machine_place,
     instance_type,
     -- used hours of a reservation are rows of their own: with the tag of the row for all of its time a run would have them twice
     case when not {{ aws_is_reserved_time('usage_type') }} then run_tag end as run_tag,
     has_invoice,
-    is_usage as is_part_of_usage,
     is_usage, is_discount, is_accelerator_type, is_block_hour, billed_us, cost_component, billed_cost,
     charged_cost as effective_cost,
     -- a block hour has no list price
