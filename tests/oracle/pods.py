@@ -48,12 +48,14 @@ def _names(row: dict) -> list[Name]:
     shown = _POD.search(arn)
     cluster, namespace, pod = shown.groups() if shown else ("", "", "")
     region = arn.split(":")[3] if arn.startswith("arn:") and arn.split(":")[2] == "eks" else ""
+    if not shown or not region:
+        return []
     place = f"{row['line_item_usage_account_id']}/{region}/"
     of_pod = f"{place}{_eks_tag(row, 'cluster-name') or cluster}/{_eks_tag(row, 'namespace') or namespace}/"
     workload = _eks_tag(row, "workload-name") or _eks_tag(row, "deployment")
     jobset = _tag(row, *(f"{before}{key}" for key in (re.sub(r"[^a-z0-9]+", "_", _JOBSET), _JOBSET) for before in ("user_", "")))
     names = [(of_pod + name, False) for name in (workload, jobset) if name]
-    return [*names, (f"{place}{cluster}/{namespace}/{pod}", True)] if pod else names
+    return [*names, (f"{place}{cluster}/{namespace}/{pod}", True)]
 
 
 def pod_of(row: dict) -> Pod:
