@@ -29,10 +29,8 @@ reservation_unused_quantity reservation_upfront_value savings_plan_amortized_upf
 savings_plan_end_time savings_plan_instance_type_family savings_plan_net_amortized_upfront_commitment_for_billing_period
 savings_plan_net_recurring_commitment_for_billing_period savings_plan_offering_type savings_plan_payment_option
 savings_plan_purchase_term savings_plan_recurring_commitment_for_billing_period savings_plan_region
-savings_plan_savings_plan_rate savings_plan_start_time split_line_item_actual_usage split_line_item_net_split_cost
-split_line_item_net_unused_cost split_line_item_public_on_demand_split_cost split_line_item_public_on_demand_unused_cost
-split_line_item_reserved_usage split_line_item_split_cost split_line_item_split_usage split_line_item_split_usage_ratio
-split_line_item_unused_cost
+savings_plan_savings_plan_rate savings_plan_start_time split_line_item_actual_usage split_line_item_reserved_usage
+split_line_item_split_usage
 """
 
 # AWS's own page spells the last one both ways
@@ -89,6 +87,14 @@ _COLUMNS = (
         """capacity_reservation_capacity_reservation_arn capacity_reservation_capacity_reservation_status
             capacity_reservation_capacity_reservation_type split_line_item_parent_resource_id""",
         Text,
+    ),
+    # on the rows of pods and tasks: what of their instance's cost is theirs, and which part of what it has
+    *optional(
+        """split_line_item_split_cost split_line_item_unused_cost split_line_item_net_split_cost
+            split_line_item_net_unused_cost split_line_item_public_on_demand_split_cost
+            split_line_item_public_on_demand_unused_cost split_line_item_split_usage_ratio""",
+        Number,
+        below=_MONEY,
     ),
 )
 

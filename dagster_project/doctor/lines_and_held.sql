@@ -35,7 +35,7 @@ google_groups as (
         google.source_name, google.source_object, google.usage_month, google.service_code, google.sku_description,
         google.cost_type, [
             google.project_number, google.region_id, google.run_tag, google.job_id, google.pipeline_id, google.workload_path,
-            google.jobset_path, google.gke_allocation
+            google.jobset_path, google.pod_allocation
         ] as places, google.charge_period_start as since, charges.is_accelerator_type, rule
     from google_lines as google inner join charges using (line_id)
 ),
@@ -83,7 +83,7 @@ every_line as (
         and google.usage_month = groups.usage_month and google.service_code = groups.service_code
         and google.sku_description = groups.sku_description and google.cost_type = groups.cost_type
         and coalesce(since = charge_period_start, true) and places = [
-            project_number, region_id, run_tag, job_id, pipeline_id, workload_path, jobset_path, gke_allocation
+            project_number, region_id, run_tag, job_id, pipeline_id, workload_path, jobset_path, pod_allocation
         ]
     where is_book and concat_ws('|', google.source_name, google.source_object, row_number)
         not in (select concat_ws('|', source_name, source_object, row_number) from intermediate.int_gcp_line_groups where is_single)

@@ -65,12 +65,12 @@ select
         -- a discount of a machine that no run held would make its idle hours negative
         when not parts.is_part_of_usage then 'unattributed'
         -- the cluster states that no pod asked for it, or that it is no pod's, or that it is unclear
-        when parts.gke_allocation = 'unallocated' then 'idle'
+        when parts.pod_allocation = 'unallocated' then 'idle'
         -- idle needs somebody who could have known: where records name no such accelerator of the account, none of its time is
         when parts.is_accelerator_type and recorded.usage_month is null and parts.sub_account_id <> '' then 'no_record'
-        when parts.gke_allocation in ('overhead', 'unknown') then 'unlogged'
+        when parts.pod_allocation in ('overhead', 'unknown') then 'unlogged'
         -- a pod's share was used, whoever it was
-        when parts.is_accelerator_type and parts.gke_allocation <> 'pod' and (
+        when parts.is_accelerator_type and parts.pod_allocation <> 'pod' and (
             parts.is_unheld_part
             or parts.is_block_hour
             or parts.is_known

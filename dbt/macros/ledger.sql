@@ -259,12 +259,15 @@ case
 (cost_component = 'accelerator' or accelerator_type <> '')
 {%- endmacro %}
 
-{# What a Google Cloud row states of its cluster, its pod, its pipeline and its reservation, from staging to the rules. #}
-{% macro gke_columns() -%}
+{# What a row states of its cluster, its pod, its pipeline and its reservation, from staging to the rules. And of these what AWS's bill states. #}
+{% macro cluster_columns() -%}
 {{ return([
-    'gke_allocation', 'workload_id', 'jobset_id', 'pipeline_id', 'cluster_name', 'node_pool_name', 'cluster_place',
+    'pod_allocation', 'workload_id', 'jobset_id', 'pipeline_id', 'cluster_name', 'node_pool_name', 'cluster_place',
     'reservation_name', 'reservation_place',
 ]) }}
+{%- endmacro %}
+{% macro pod_columns() -%}
+{{ return(['pod_allocation', 'workload_id', 'jobset_id']) }}
 {%- endmacro %}
 
 {# Google Cloud rows: given in goodwill. #}
@@ -339,7 +342,7 @@ case
 {# All of a line of Google Cloud that decides where a part of a fee goes that it takes, as a list to order by. Null comes last on one
    engine and first on another, so no text is null here. #}
 {% macro deciding_order(lines) -%}
-{%- for text in ['machine_place', 'service_code', 'region_id', 'cost_component', 'instance_type', 'gpu_type', 'resource_id', 'other_resource_id', 'job_id', 'run_tag', 'fixed_reason'] + gke_columns() %}coalesce({{ lines }}.{{ text }}, ''), {% endfor -%}
+{%- for text in ['machine_place', 'service_code', 'region_id', 'cost_component', 'instance_type', 'gpu_type', 'resource_id', 'other_resource_id', 'job_id', 'run_tag', 'fixed_reason'] + cluster_columns() %}coalesce({{ lines }}.{{ text }}, ''), {% endfor -%}
 {{ lines }}.charge_period_end, {{ lines }}.billed_cost, {{ lines }}.list_cost nulls last, {{ lines }}.spend_credit, {{ lines }}.priced_usage nulls last, {{ lines }}.committed_ratio
 {%- endmacro %}
 

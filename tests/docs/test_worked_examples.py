@@ -96,6 +96,25 @@ def test_half_a_machine_of_pods_and_half_a_pool_cost_the_same_by_either_evidence
     has("cost", "4.80 by rule `split_allocation`, 4.80 `idle`", "2.40 of each machine, 4.80 together, and 4.80 `idle`")
 
 
+def test_pods_of_aws_have_what_is_stated_of_them_and_a_remainder_is_idle() -> None:
+    pods = {"run a": 4 + 8 + 488, "run b": 244, "daemon": 230 + 25}
+    weights = pods | {RESIDUAL: 1000 - sum(pods.values())}
+    assert sum(pods.values()) == 999 and list(money(Decimal("10.00"), weights).values()) == [
+        Decimal("5.00"), Decimal("2.44"), Decimal("2.55"), Decimal("0.01"),
+    ]  # fmt: skip
+    lowered = money(Decimal("-1.00"), weights)
+    assert lowered["run a"] == Decimal("-0.5") and lowered["run b"] == Decimal("-0.244")
+    assert lowered["daemon"] + lowered[RESIDUAL] == Decimal("-0.255") + Decimal("-0.001") == Decimal("-0.256")
+    has("cost", "Run a carries 5.00, run b 2.44, `unlogged` is 2.55 and `idle` 0.01.")
+    has("cost", "-0.50, -0.244, and -0.255 - 0.001 = -0.256 `unattributed`")
+    plan = {"run a": 600, RESIDUAL: 300}
+    assert [money(Decimal(row), plan)["run a"] for row in ("6.00", "3.00")] == [4, 2]
+    assert money(Decimal("32.00"), {"run a": 75, RESIDUAL: 25}) == {"run a": 24, RESIDUAL: 8}
+    has("cost", "6 / 9: 4.00 and 2.00, and 2.00 + 1.00 are `idle`", "0.75 of the accelerators: 24.00, and 8.00 `idle`")
+    assert Decimal("0.375") * 16 == 6
+    has("cost", "a ratio of 0.375 of 16 chips is 6 chips")
+
+
 def test_a_savings_plan_hour_adds_up_to_what_is_billed() -> None:
     covered, negation, fee, used = Decimal("21.50"), Decimal("-21.50"), Decimal("15.00"), Decimal("13.00")
     assert used + (fee - used) == fee == covered + negation + fee

@@ -96,6 +96,7 @@ class Drawn:
     is_in_focus: bool = True
     in_focus: dict[str, Decimal] = field(default_factory=dict)  # columns whose amounts FOCUS has after discounts
     bought_as: str = ""  # fees and hours of a block or a plan, which FOCUS may not know as such
+    undivided: str = ""  # who has all of an hour of pods in a format without rows of them
     is_named: bool = True  # an hour that its own row or its job's record ties to the plan
 
 
@@ -110,6 +111,7 @@ class Amazon:
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
+        self.pods = random.Random(seed)
         self.rows: list[Drawn] = []
         self.held: dict[str, list[tuple[str, datetime, datetime, int | None]]] = defaultdict(list)
         self.jobs: list[dict] = []
@@ -244,6 +246,32 @@ class Amazon:
                 "resource_tags": {"aws_eks_cluster_name": "c1", "aws_eks_namespace": "ml"},
             }
             row = self._row(DOLLARS, ACCOUNT, day, "Usage", "EKS-EC2-vCPU-Hours", 0, **columns)
+            self._add(DOLLARS, row, [], is_in_focus=False)
+        self._pods_of_a_run(day, f"i-pods-{start:%y%m}")
+
+    def _pods_of_a_run(self, day: datetime, machine: str) -> None:
+        """Half of an hour is of the pods that a run's tag is on, a quarter of a pod without one, and a quarter of none."""
+        price = self.pods.randrange(12_500, 500_000) * 80  # of which an eighth of nine tenths is a whole number
+        parts = {PODDED: HALF, "~unlogged": QUARTER, "~idle": QUARTER}
+        self._use(DOLLARS, ACCOUNT, day, f"BoxUsage:{TRN1}", price, machine, parts).undivided = "~unlogged"
+        month = date(day.year, day.month, 1)
+        for pod, kind, part, tag in (
+            ("worker", "vCPU", Fraction(1, 8), PODDED), ("worker", "GB", Fraction(1, 8), PODDED),
+            ("worker", "Accelerator", QUARTER, PODDED), ("daemon", "vCPU", QUARTER, ""),
+        ):  # fmt: skip
+            cost, net = (money(whole(amount * part)) for amount in (Fraction(price), Fraction(self._net(DOLLARS, month, price))))
+            columns = {
+                "line_item_resource_id": DOLLARS.arn("eks", ACCOUNT, f"pod/c1/ml/{pod}/uid-{machine}"),
+                "line_item_operation": "EKSPod-EC2",
+                "line_item_product_code": "AmazonEKS",
+                "split_line_item_parent_resource_id": machine,
+                "split_line_item_split_usage_ratio": Decimal(str(float(part))),
+                "split_line_item_split_cost": cost,
+                "resource_tags": {"aws_eks_cluster_name": "c1"} | ({"user_training_run_id": tag} if tag else {}),
+            }
+            if month >= NET_FROM:
+                columns["split_line_item_net_split_cost"] = net
+            row = self._row(DOLLARS, ACCOUNT, day, "Usage", f"EKS-EC2-{kind}-Hours", 0, **columns)
             self._add(DOLLARS, row, [], is_in_focus=False)
 
     def _bought_by_the_hour(self, day: datetime, number: int) -> None:
@@ -626,6 +654,7 @@ class Amazon:
 USED = {"Usage", "DiscountedUsage", "SavingsPlanCoveredUsage"}
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 HELD, BESIDE, TAGGED, SPOT, ODCR, HOST = "run-held", "run-beside", "run-tagged", "run-spot", "run-odcr", "run-host"
+PODDED = "run-in-pods"
 PLANNED, RESERVED, BLOCK, CLUSTER = "run-planned", "run-reserved", "run-block", "run-cluster"
 OF_DAYS, LESS, MOVES, CHINESE = "run-of-days", "run-less", "run-moves", "run-chinese"
 
@@ -663,6 +692,16 @@ def without_terms(rows: Iterable[Drawn]) -> list[Drawn]:
                 [share], [flow] = drawn.shares, drawn.flows
                 found.append(replace(drawn, shares=(replace(share, effective=0),), flows=(replace(flow, unused=0),)))
     return found
+
+
+def without_pods(drawn: Drawn) -> Drawn:
+    """An hour of pods where no row is of them: it is as its machine's own row shows."""
+    if not drawn.undivided:
+        return drawn
+    [component] = {share.component for share in drawn.shares}
+    billed, effective = (sum(getattr(share, of) for share in drawn.shares) for of in ("billed", "effective"))
+    listed = {drawn.undivided: None if None in drawn.listed.values() else sum(drawn.listed.values())}
+    return replace(drawn, shares=(Share(drawn.undivided, component, billed, effective),), listed=listed)
 
 
 def without_reservations(drawn: Drawn) -> Drawn:

@@ -70,7 +70,7 @@ class World:
             rows = [one for one in rows if not any(share.who == "~rounding" for share in one.shares)]
             if self.format == "FOCUS 1.0":
                 rows = [amazon.without_reservations(one) for one in rows]
-            rows = amazon.without_terms([in_focus(one) for one in rows])
+            rows = amazon.without_terms([in_focus(amazon.without_pods(one)) for one in rows])
         # of an hour that the bill has without its machine no record can be
         return [as_of(one, "~idle", "~no_record") if has_arn_for_resource(self.format, one) else one for one in rows]
 

@@ -8,6 +8,7 @@ import random
 from datetime import UTC, datetime, timedelta
 
 from .builders import BLOCK_FEE, Exports, carbon, hour, run
+from .pod_rows import pod_arn, split_rows, task_arn
 
 PAYERS = {"cur-a": "000000000101", "cur-b": "000000000202"}
 MONTHS = {"2026-04": datetime(2026, 4, 1, tzinfo=UTC), "2026-05": datetime(2026, 5, 1, tzinfo=UTC)}
@@ -28,6 +29,7 @@ class Draw:
         self.plans = random.Random(seed)
         self.jobs = random.Random(seed)
         self.parts = random.Random(seed)
+        self.splits = random.Random(seed)
 
     def account(self, source: str) -> str:
         return PAYERS[source][:-1] + self.random.choice("12")
@@ -150,6 +152,32 @@ class Draw:
         }
         return row | {"savings_plan_savings_plan_effective_cost": 7.5, "reservation_effective_cost": 6.25}
 
+    def split_rows(self, source: str, at: datetime) -> list[dict]:
+        """What pods and tasks had of a machine in an hour, with and without each of what a row may state of it."""
+        draw, account = self.splits, PAYERS[source][:-1] + "1"
+        machine, rows = draw.choice([*NODES, *NODES, BLOCKED_NODE]), []
+        shown = [draw.random() < share for share in (0.8, 0.5, 0.5, 0.7)]
+        for number in range(draw.randrange(1, 5)):
+            workload = draw.choice(["train-a", "train-b", "train-b", "aws-node", None])
+            arn = pod_arn(f"{workload or 'bare'}-{number}", draw.choice(["ml", "dev"]), account=account)
+            if draw.random() < 0.2:
+                arn = task_arn(f"t-{draw.randrange(3)}", account=account)
+            columns = {"bill_payer_account_id": PAYERS[source], "line_item_usage_account_id": account}
+            if draw.random() < 0.3:
+                columns["resource_tags"] = {"user_training_run_id": draw.choice([*RUN_IDS, "of-pods", "Of-Pods"])}
+            kinds = draw.choice([2, 3, 3])
+            costs = [round(draw.uniform(0, 6), draw.choice([2, 10])) if shown[0] else None for _ in range(kinds)]
+            ratios = [round(draw.uniform(0, 0.6), draw.choice([2, 9])) if shown[3] else None for _ in range(kinds)]
+            for row in split_rows(at.isoformat(), machine, arn, costs, ratios, workload, **columns):
+                cost = row["split_line_item_split_cost"]
+                if shown[1] and draw.random() < 0.95:
+                    row["split_line_item_net_split_cost"] = None if cost is None else round(cost * 0.9, 10)
+                if shown[2]:
+                    row["split_line_item_public_on_demand_split_cost"] = round(draw.uniform(0, 6), 10)
+                row["split_line_item_unused_cost"] = draw.choice([None, 0.0, round(draw.uniform(0, 1), 10)])
+                rows.append(row)
+        return rows
+
     def block_rows(self, month: str) -> list[dict]:
         """Paid in April, used in May; the last hours are not billed."""
         shared = {"bill_payer_account_id": PAYERS["cur-a"], "line_item_usage_account_id": PAYERS["cur-a"][:-1] + "1"}
@@ -204,6 +232,7 @@ class Draw:
             rows += [self.other_row(source, at), self.other_row(source, at)]
             if self.pods.random() < 0.3:
                 rows.append(self.pod_row(source, at))
+            rows += self.split_rows(source, at)
             if self.random.random() < 0.2:
                 rows += self.savings_plan_rows(source, at)
         if source == "cur-a":
@@ -277,6 +306,11 @@ def write_any_exports(exports: Exports, seed: int) -> None:
         on_aws | {"accelerator_type": "trn2.48xlarge", "price_per_hour": "41.123456789"},
     )
     exports.runs(run("Amb X", ("i-amb", *whole, 5)), run("amb-x"))
+    of_pods = [{"aliases": [{"system": system, "id": name}]} for system, name in (
+        ("kubernetes", "ml/train-a"), ("kubernetes", "train-b"), ("kubernetes_pod", "dev/bare-1"),
+        ("ecs_task", task_arn("t-1", account=PAYERS["cur-a"][:-1] + "1")),
+    )]  # fmt: skip
+    exports.runs(run("pods-a", ("i-0a", *whole, 2)) | of_pods[0], *(run(f"pods-{at}") | of_pods[at] for at in (1, 2, 3)))
     jobs = [draw.job(number, "prod", "2026-04", node) for number, node in ((7000, "i-0a"), (7002, "i-0c"))]
     # from May on a second cluster counts: its numbers are others' as well
     jobs += [draw.job(number, cluster, "2026-05", "i-0b") for number in (7001, 7003) for cluster in ("prod", "dev")]

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from .accelerators import is_unrecorded
+from .aws_pods import Workloads, claimants, workloads_of
 from .lines import Line
 from .months import bounds, month_after
 from .overlap import occupation, weights
@@ -74,21 +75,29 @@ def _by_time(line: Line, holders: list[Window], runs: Runs) -> Claim:
     return Claim("resource_time", weights(shares, billed_time(line)), residual_reason(line, runs))
 
 
-def claim(line: Line, runs: Runs, tag_keys: list[str]) -> Claim:
+def claim(line: Line, runs: Runs, tag_keys: list[str], workloads: Workloads) -> Claim:
     """The first rung that fits."""
     nobody = Claim(None, [(RESIDUAL, WHOLE)], residual_reason(line, runs))
     if not (line.is_usage or line.is_discount) or line.is_support or (line.is_usage and line.is_unused):
         return nobody
+    if line.allocation == "unallocated":
+        return nobody
     holders = _holders(line, runs)
+    named_by, is_alone = claimants(line, runs, workloads)
+    if named_by and is_alone:
+        return Claim("split_allocation", [(min(named_by), WHOLE)], None)
     for rule, run in (("managed_job", _managed_job(line, runs)), ("tag", _tagged_run(line, runs, tag_keys))):
         if run is None:
             continue
         if run in runs.ambiguous:
             return Claim(None, [(RESIDUAL, WHOLE)], "unattributed")
-        if rule == "tag" and any(window.run != run for window in holders):
+        is_beside = line.allocation == "pod" and any(window.run == run for window in holders)
+        if rule == "tag" and not is_beside and any(window.run != run for window in holders):
             break  # others held it at that time, so time decides
         return Claim(rule, [(run, WHOLE)], None)
-    return _by_time(line, holders, runs) if holders else nobody
+    if holders:
+        return _by_time(line, holders, runs)
+    return Claim(None, nobody.parts, "unattributed") if named_by else nobody
 
 
 def residual_reason(line: Line, runs: Runs) -> str:
@@ -112,11 +121,14 @@ def residual_reason(line: Line, runs: Runs) -> str:
         return "unused_commitment"
     if not line.is_usage:  # a discount of a machine would make its idle hours negative
         return "unattributed"
+    if line.allocation == "unallocated":
+        return "idle"
     if is_unrecorded(line, runs):
         return "no_record"
     if (
         line.component == "accelerator"
         and not line.is_host
+        and line.allocation != "pod"
         and (line.is_block_hour or is_held_in_its_month(line, [line.resource_id], runs))
     ):
         return "idle"
@@ -143,6 +155,9 @@ def share_out(line: Line, decided: Claim, runs: Runs) -> Iterator[Part]:
             yield Part(line, run, "credit", rule, reason, promotion, 0, 0, 0, 0, 0)
 
 
-def parts_of(line: Line, runs: Runs, tag_keys: list[str]) -> Iterator[Part]:
-    if line.kind != "SavingsPlanNegation":
-        yield from share_out(line, claim(line, runs, tag_keys), runs)
+def parts_of(lines: Iterable[Line], runs: Runs, tag_keys: list[str]) -> Iterator[Part]:
+    lines = list(lines)
+    workloads = workloads_of(lines)
+    for line in lines:
+        if line.kind != "SavingsPlanNegation":
+            yield from share_out(line, claim(line, runs, tag_keys, workloads), runs)

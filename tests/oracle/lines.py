@@ -8,6 +8,8 @@ from fractions import Fraction
 from . import facts, tags
 from .exports import moment
 from .numerals import MONEY, hours_to_microseconds, units
+from .pods import COLUMNS as OF_PODS
+from .pods import Name, Pod, pod_of
 from .records import microseconds
 
 PODS = {"EKSPod-EC2", "ECSTask-EC2"}  # each repeats a part of its instance's row
@@ -29,7 +31,7 @@ COLUMNS = {
     "reservation_start_time", "reservation_end_time", "reservation_number_of_reservations",
     "savings_plan_savings_plan_effective_cost", "savings_plan_net_savings_plan_effective_cost",
     "savings_plan_savings_plan_a_r_n", "savings_plan_total_commitment_to_date", "savings_plan_used_commitment",
-    "capacity_reservation_capacity_reservation_arn", "capacity_reservation_capacity_reservation_status",
+    "capacity_reservation_capacity_reservation_arn", "capacity_reservation_capacity_reservation_status", *OF_PODS,
 }  # fmt: skip
 
 
@@ -79,6 +81,11 @@ class Line:
     has_amount: bool = True
     amount: Fraction = Fraction(1)  # of usage, in whatever unit; one where none is stated
     is_zero_priced: bool = False
+    stated: int = 0  # effective cost before a share of a block's fee
+    pod: Pod | None = None  # of a row of a pod or a task
+    allocation: str = ""  # of a part of a machine's row: pod, unallocated
+    allocated_names: list[Name] = field(default_factory=list)  # by which records know the part's pods
+    chip_share: Fraction = Fraction(1)  # of the machine's accelerators
 
     @property
     def is_usage(self) -> bool:
@@ -291,7 +298,7 @@ def line_of(source_name: str, source_object: str, row_number: int, row: dict) ->
             kind, usage_type, product_code, is_block_fee, purchase_of(row, is_block_fee), moves_data(row)
         ),
         unblended=unblended, billed=0 if kind in SAVINGS_PLAN_PAIR and not _is_pod(row) else unblended,
-        effective=effective, list_cost=list_cost,
+        effective=effective, list_cost=list_cost, stated=effective, pod=pod_of(row) if _is_pod(row) else None,
         weight=(effective if list_cost is None else list_cost) if is_usage else 0,
         reservation_arn=reservation_arn, savings_plan_arn=row.get("savings_plan_savings_plan_a_r_n") or "",
         block_arn=plan_of(row) or row.get("capacity_reservation_capacity_reservation_arn") or resource_id,

@@ -13,6 +13,7 @@ import yaml
 from . import aws_focus, google_ladder, google_lines
 from . import costs as cost_tables
 from . import emissions as emission_tables
+from .aws_pods import divide_among_pods
 from .blocks import prepare_blocks, unknown_blocks
 from .calibration import calibrated_watts
 from .capacities import read_capacities
@@ -182,8 +183,9 @@ class Oracle:
         self.flows = aws_flows(self.lines) | amortise(self.google_lines, self.tag_keys)
         price(lines, read_prices(self._locations("user_inputs"), as_published))
         doubt_zeros(lines, read_grants(self._locations("user_inputs"), as_published))
-        note_recorded(self.lines, self.google_lines, self.runs, self.tag_keys)
-        self.parts = [part for line in self.lines for part in parts_of(line, self.runs, self.tag_keys)]
+        divided = divide_among_pods(self.lines, self.runs, self.tag_keys)
+        note_recorded(divided, self.google_lines, self.runs, self.tag_keys)
+        self.parts = list(parts_of(divided, self.runs, self.tag_keys))
         self.parts += google_ladder.parts_of(self.google_lines, self.runs, self.tag_keys)
         carbon_rows = google_rows(google_carbon, projects)
         aws_carbon = self._elected("aws_carbon", carbon_deliveries)

@@ -1,7 +1,5 @@
 """Of which accounts and accelerator types run records name a resource in a month: elsewhere nobody could know what was idle."""
 
-from collections.abc import Iterable
-
 from . import google_ladder, ladder
 from .accelerators import place_of
 from .google_lines import GoogleLine
@@ -10,12 +8,12 @@ from .lines import Line
 from .records import Runs
 
 
-def note_recorded(lines: Iterable[Line], google_lines: list[GoogleLine], runs: Runs, tag_keys: list[str]) -> None:
+def note_recorded(lines: list[Line], google_lines: list[GoogleLine], runs: Runs, tag_keys: list[str]) -> None:
     """By a machine, pool, reservation or cluster that a run holds in the month, or by a job or workload. A tag is no record."""
-    workloads = google_ladder.workloads_of(google_lines)
+    workloads, own = google_ladder.workloads_of(google_lines), ladder.workloads_of(lines)
     for line in lines:
         if _counts(line):
-            is_job = ladder.claim(line, runs, tag_keys).rule == "managed_job"
+            is_job = ladder.claim(line, runs, tag_keys, own).rule in ("managed_job", "split_allocation")
             if is_job or is_held_in_its_month(line, [line.resource_id], runs):
                 runs.recorded.add(place_of(line))
     for line in google_lines:

@@ -82,6 +82,7 @@ class Runs:
     software: dict[str, str] = field(default_factory=dict)  # run -> version of its SDK
     workloads: dict[str, str] = field(default_factory=dict)  # run -> what it trains, else its model
     runs_of_alias: dict[tuple[str, str], set[str]] = field(default_factory=dict)  # of pipelines and workloads
+    recorded_aliases: set[tuple[str, str]] = field(default_factory=set)  # of any record, whatever it is evidence of
     times: dict[str, tuple[int, int]] = field(default_factory=dict)  # run -> first start and last end on record
     parents: dict[str, str] = field(default_factory=dict)  # run -> the run inside which it ran
     ids: dict[str, bool] = field(default_factory=dict)  # runs that a record makes -> whether by another name than a number

@@ -42,6 +42,7 @@ def resolve(records: list[Record]) -> Runs:
     ambiguous = {run_id for run_id, places in claims.items() if len(places) > 1}
     ambiguous |= {normalised(record.recorded_id) for record in records if numbers.is_unclear(record)} | {UNCLEAR}
     runs = Runs(owner, ambiguous, {}, {})
+    runs.recorded_aliases = {alias for record in records for alias in record.aliases}
     for name, group in zip(names, groups, strict=True):
         runs.ids[name] = runs.ids.get(name, False) or not all(map(numbers.is_numbered, group))
         for record in group if name not in ambiguous else ():
@@ -76,7 +77,8 @@ def resolve(records: list[Record]) -> Runs:
         for record in group:
             for _, job in (alias for alias in record.aliases if alias[0] in ("sagemaker", "vertex")):
                 runs.run_of_job[job] = name
-            for alias in record.aliases - record.shared_names if name not in ambiguous else ():
+            of_pods = {alias for alias in record.aliases if alias[0] in ("kubernetes_pod", "ecs_task")}
+            for alias in (record.aliases - record.shared_names) | of_pods if name not in ambiguous else ():
                 runs.runs_of_alias.setdefault(alias, set()).add(name)
             spans = [*record.attempts, *(held[1:3] for held in record.holdings)]
             runs.spans.setdefault(name, []).extend(spans)

@@ -51,6 +51,7 @@ def tagged_lines(parts: Iterable[Part], runs: Runs) -> list[tuple[str, Line | Go
         if part.rule == "tag" and part.component == "accelerator" and part.line.is_usage
         and not getattr(part.line, "is_host", False)
         and (part.run, part.line.usage_month) not in known
+        and getattr(part.line, "chip_share", 1) > 0
     ]  # fmt: skip
 
 
@@ -62,7 +63,7 @@ def tag_windows(lines: Iterable[tuple[str, Line | GoogleLine]]) -> Iterator[tupl
     for run, line in lines:
         name, is_aws = name_of(line), isinstance(line, Line)
         machine = line.usage_month, run, name, line.region_id, line.instance_type
-        chips = chips_of(line.instance_type) if is_aws else 1
+        chips = _chips(line) if is_aws else 1
         key = machine, is_aws and name.startswith("i-"), chips
         if in_its_month(line) > line.start:
             billed[key][line.start, in_its_month(line)].append(_amount(line, chips or 1))
@@ -79,6 +80,14 @@ def tag_windows(lines: Iterable[tuple[str, Line | GoogleLine]]) -> Iterator[tupl
             until = end if amount is None else min(end, start + floor(amount / count))
             if until > start:
                 yield month, Window(run, name, start, until, chips * count if is_known else None, kind or None)
+
+
+def _chips(line: Line) -> Fraction | int | None:
+    """Of the machine, or what a pod of it asked for, in whole millionths."""
+    chips = chips_of(line.instance_type)
+    if chips is None or line.chip_share == 1:
+        return chips
+    return Fraction(floor(chips * line.chip_share * 10**6 + Fraction(1, 2)), 10**6)
 
 
 def _at_a_time(at: tuple[int, int], amount: Fraction | None) -> int:

@@ -9,6 +9,7 @@ from tests.connectors.gcp import LINE, write_partition
 from tests.line.kit import date_files, day_of_hours
 from tests.oracle.builders import BLOCK_FEE, carbon, hour, run
 from tests.oracle.google_builders import GoogleExports, gauge, kilograms, neuron_document, tpu_run
+from tests.oracle.pod_rows import pod_arn, split_rows
 
 START, END = dt.datetime(2026, 4, 2, 6, tzinfo=dt.UTC), dt.datetime(2026, 4, 2, 7, tzinfo=dt.UTC)
 BLOCK = "arn:aws:ec2:us-east-2:000011113333:capacity-reservation/cr-0f"
@@ -50,6 +51,7 @@ def write_two_clouds(folder: Path) -> Path:
             aliases=[{"system": "vertex", "id": "41"}],
             provider_name="Google Cloud",
         ),
+        run("run-p", aliases=[{"system": "kubernetes", "id": "c1/ml/train"}]),
         run("run-j", aliases=[{"system": "vertex", "id": JOB}], provider_name="Google Cloud"),
         {
             "training_run_id": "run-f",
@@ -96,6 +98,13 @@ def _aws_rows() -> list[dict]:
         hour(_at(0), 3.21, line_item_usage_type="USE2-EBS:VolumeUsage.gp3", line_item_resource_id="vol-1"),
         hour(_at(1), 0.0, line_item_resource_id="i-far", product_region_code="moon-1", product={"region": "moon-1"}),
         hour(_at(0), 7.77, line_item_line_item_type="Tax", line_item_usage_type=None, line_item_resource_id=None),
+        hour(_at(2), EXACT, line_item_resource_id="i-pods"), hour(_at(3), EXACT, line_item_resource_id="i-pods"),
+        *split_rows(_at(2), "i-pods", pod_arn("train-0"), [0.1, 0.2, 7.000000000001], [0.1, 0.1, 0.3], workload="train"),
+        *split_rows(_at(2), "i-pods", pod_arn("tagged-0"), [0.1, 0.2, 7.0], [0.1, 0.1, 0.333333333], workload="tagged",
+                    resource_tags={"user_training_run_id": "run-q"}),
+        *split_rows(_at(2), "i-pods", pod_arn("x-0"), [0.1, 0.3], [0.1, 0.333333333], workload="x"),
+        *split_rows(_at(3), "i-pods", pod_arn("train-0"), [None, None], [0.1, 0.333333333], workload="train"),
+        *split_rows(_at(8), "i-block", pod_arn("train-1"), [0.0] * 3, [0.1, 0.1, 0.7], workload="train"),
     ]  # fmt: skip
 
 

@@ -30,7 +30,7 @@ from dagster_project.warehouse.raw import show_rows
 # of its costs. Of the model's text two parts are taken: the columns that make a group, and that sum
 GROUPED = {
     "AWS": (
-        ["stg_aws_cur__line_items"],
+        ["stg_aws_cur__line_items", "stg_aws_cur__pods"],
         "int_aws_line_groups",
         "line_item_type, is_pod, unblended_cost, unblended_cost__text",
         "unblended_cost",
@@ -51,6 +51,7 @@ SKUS = "int_gcp_skus"  # what the groups of Google's rows read of their texts
 KEYS_BEGIN, KEYS_END = "line_groups as (\n    select\n", "-- the first row of a group gives it its name"
 TOTAL_BEGIN = "as line_count,"
 COVERED = "('SavingsPlanCoveredUsage', 'SavingsPlanNegation')"
+OF_PODS = "starts_with(what, '|pod-')"  # a part that the pods of its machine made of a row
 STUBS = """
 create schema if not exists intermediate; create schema if not exists staging; create schema if not exists raw;
 create or replace view raw.months as select cast(null as date) as usage_month where false;
@@ -61,6 +62,10 @@ create or replace view intermediate.int_run_holdings as
 create or replace view intermediate.int_machine_segments as
     select cast(null as date) as usage_month, cast(null as varchar) as machine_name, cast(null as date) as segment_day,
         cast(null as timestamp) as segment_from, cast(null as timestamp) as segment_to, cast(null as varchar) as training_run_id
+    where false;
+create or replace view intermediate.int_aws_pods as
+    select cast(null as date) as usage_month, cast(null as varchar) as source_name, cast(null as varchar) as machine_id,
+        cast(null as timestamp) as charge_period_start, cast(null as timestamp) as charge_period_end
     where false;
 create or replace view staging.stg_training_runs__aliases as
     select cast(null as varchar) as alias_id, cast(null as varchar) as alias_system where false;
@@ -192,16 +197,38 @@ class Landed:
             from asked left join rows using (charge_group_id) group by all
             having found <> asked.row_count or billed <> asked.billed_cost order by all limit 1"""
         self.require(differing, "group {} of {} was published with {} rows of {}, its delivery has {} of {}")
-        parts = f"""select groups.*, rows.object, rows.row_number, rows.billed, rows.stated as part_
+        in_parts = f"""with parts as (
+                select object, row_number, sum(billed_cost) as billed from known where {OF_PODS} group by all
+            )
+            select distinct object, row_number, {literal(source)}, whole, parts.billed
+            from rows inner join parts using (object, row_number)
+            where {OF_PODS} and whole <> parts.billed order by all limit 1"""
+        self.require(in_parts, "row {1} of {0} of {2} bills {3}, and was published in parts for pods of {4}")
+        self._add_pods(of_table)
+        parts = f"""select groups.*, rows.object, rows.row_number, rows.billed, rows.what, rows.whole, rows.stated as part_
             from groups inner join rows using (charge_group_id)
             where source_name = {literal(source)} and usage_month = date '{month}'"""
         divided = divided_among(parts, ", ".join(traced()[of_table].key), "object, row_number")
         rows = f"""select source_name, object, row_number as first_row, delivery_content_hash, usage_month, training_run_id,
                 reason, attribution_rule, share_numerator || '/' || share_denominator as share, charge_group_id, billed as amount,
                 billing_currency as unit, contribution_ as contribution, {literal(measure)} as measure,
-                case when row_count > 1 then 'of a group of ' || row_count end as detail
+                case when row_count > 1 then 'of a group of ' || row_count
+                    when {OF_PODS} then 'what pods had of a row of ' || whole end as detail
             from ({divided}) where contribution_ is distinct from 0"""
         self.add(kind, of_table, rows)
+
+    def _add_pods(self, of_table: str) -> None:
+        """The rows of pods and tasks by which asked rows of their machines were divided: they bill nothing, and give no part."""
+        pods = f"""select distinct pods.source_name, pods.source_object as object, pods.row_number as first_row,
+                lines.delivery_content_hash, pods.usage_month, pods.pod_arn || ' on ' || pods.machine_id as detail
+            from rows inner join staging.stg_aws_cur__line_items as lines
+                on rows.object = lines.source_object and rows.row_number = lines.row_number
+            inner join staging.stg_aws_cur__pods as pods
+                on lines.resource_id = pods.machine_id and lines.charge_period_start = pods.charge_period_start
+                and lines.charge_period_end = pods.charge_period_end
+            where {OF_PODS}"""
+        if self.connection.execute(f"from rows where {OF_PODS} limit 1").fetchone():
+            self.add("record", of_table, pods)
 
     def _grouping(self, provider: str) -> tuple[str, str, str]:
         """How lines become groups: the CTEs before, the columns of a group, and its stated cost as an aggregate."""
@@ -215,7 +242,7 @@ class Landed:
         return before.rstrip().rstrip(","), keys.rstrip().rstrip(","), total.strip()
 
     def _show_rows(self, provider: str) -> None:
-        """Table `rows`: of each asked group its rows, what each bills of the group, and what it states as its cost."""
+        """Table `rows`: of each asked group its rows, what each bills of it and as a whole, and what it states as its cost."""
         total = self._grouping(provider)[2]
         billed, alike = (
             f"case when line_item_type in {COVERED} and not is_pod and what <> '|rounding' then 0 else {total} end",
@@ -228,7 +255,8 @@ class Landed:
             alike = "is_net_of_credits, price_credit, promotion_credit"
         stated = total if provider == "AWS" else billed
         self.connection.execute(f"""create or replace temp table rows as
-            select charge_group_id, keyed.object, keyed.row_number, {billed} as billed, {stated} as stated
+            select charge_group_id, keyed.object, keyed.row_number, what, {billed} as whole, {stated} as stated,
+                case when {OF_PODS} then any_value(asked.billed_cost) else whole end as billed
             from keyed inner join asked on keyed.first_object = asked.object and keyed.first_row = asked.row_number
             group by charge_group_id, keyed.object, keyed.row_number, what, {alike}""")
 

@@ -14,7 +14,7 @@ from dagster_project.base.sql import literal
 Rows = str  # a query that gives the rows, over `published.marts`
 DELIVERY = """source_name, partition as object, content_hash as delivery_content_hash, rows as row_count,
     'published ' || published_at as detail"""
-GROUP = r"^[0-9a-f]{12}\|(.*)\|([0-9]+)(\|promotion|\|rounding)?$"  # charge_group_id: cell, object, first row
+GROUP = r"^[0-9a-f]{12}\|(.*)\|([0-9]+)(\|promotion|\|rounding|\|pod-[0-9]+)?$"  # charge_group_id: cell, object, first row
 SEEDS = {  # of a dimension that is a seed: its file, and the columns by which a row of it is found
     "dim_prices": ("prices", ("price_id",)),
     "dim_regions": ("regions", ("provider_name", "region_id")),

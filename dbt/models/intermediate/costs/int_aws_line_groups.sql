@@ -30,6 +30,13 @@ jobs as (
     where alias_system = 'sagemaker'
 ),
 
+-- a machine's time that is divided among its pods and tasks
+pod_times as (
+    select distinct usage_month, source_name, machine_id, charge_period_start, charge_period_end
+    from {{ ref('int_aws_pods') }}
+    where {{ in_build_months() }}
+),
+
 plan_lines as (
     select
         *,
@@ -91,6 +98,7 @@ placed_lines as (
     select
         block_lines.*,
         held_machines.machine_name is not null as is_held,
+        pod_times.machine_id is not null and {{ aws_is_instance_time('block_lines.usage_type') }} as is_of_pods,
         segments.segment_from,
         segments.training_run_id as segment_run_id,
         case when segments.segment_from is not null then {{ aws_is_in_hours('block_lines') }} end as is_in_hours,
@@ -103,6 +111,13 @@ placed_lines as (
         on
             block_lines.usage_month = held_machines.usage_month
             and {{ machine_name('block_lines.resource_id') }} = held_machines.machine_name
+    left join pod_times
+        on
+            block_lines.usage_month = pod_times.usage_month
+            and block_lines.resource_id = pod_times.machine_id
+            and block_lines.charge_period_start = pod_times.charge_period_start
+            and block_lines.charge_period_end = pod_times.charge_period_end
+            and block_lines.source_name = pod_times.source_name
     -- who holds the machine, and of which attempt and week its time is, changes at no instant of a segment
     left join {{ ref('int_machine_segments') }} as segments
         on
@@ -114,7 +129,7 @@ placed_lines as (
 ),
 
 -- a row of its own: what time decides about (jobs, blocks, and what is billed of a machine that some run held in the month, but
--- for the lines of a segment), what alone shows the time of a run (the tagged use of accelerators, where no record places the run
+-- for the lines of a segment; what its pods divide), what alone shows the time of a run (the tagged use of accelerators, where no record places the run
 -- in the month, or no list price is stated), what may not be rounded in a sum (what of a plan was not used), and hours without a
 -- price, which are counted
 judged_lines as (
@@ -136,6 +151,7 @@ judged_lines as (
                 else false
             end
             or jobs.resource_id is not null
+            or placed_lines.is_of_pods
             or placed_lines.stated_block_arn is not null
             or placed_lines.is_block_fee
             or placed_lines.line_item_type = 'SavingsPlanRecurringFee'

@@ -97,6 +97,7 @@ select
     end as cost_component,
     counted_billed_cost as billed_cost,
     counted_unblended_cost as unblended_cost,
+    gross_unblended_cost,
     case
         when
             is_pod

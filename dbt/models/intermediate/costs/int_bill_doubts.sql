@@ -49,7 +49,7 @@ bill_lines as (
 ),
 
 types_of_runs as (
-    select attributions.usage_month, line_id, charges.instance_type
+    select distinct attributions.usage_month, charges.bill_line_id as line_id, charges.instance_type
     from {{ ref('int_line_attributions') }} as attributions
     inner join {{ built_months_of(ref('int_charges')) }} as charges using (usage_month, line_id)
     left join {{ ref('accelerator_types') }} as types on charges.instance_type = types.accelerator_type

@@ -9,6 +9,8 @@ with charges as (
     from {{ ref('int_named_charges') }}
     -- of a machine that no record names only hours of capacity blocks are known here: they are not all of its time
     where {{ in_build_months() }} and is_usage and is_accelerator_type and is_recorded and not is_twin
+    -- the parts of its pods are of one time of the machine
+    and coalesce(part_number, 1) = 1
 ),
 
 -- of a row that is many hours of a machine the first is shown, and all are as long

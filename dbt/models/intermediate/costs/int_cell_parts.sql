@@ -11,7 +11,7 @@ parts as (
     select parts_with_reason.*, zero_priced.line_id is not null as is_zero_priced
     from parts_with_reason
     left join {{ ref('int_zero_priced_lines') }} as zero_priced
-        on parts_with_reason.usage_month = zero_priced.usage_month and parts_with_reason.line_id = zero_priced.line_id
+        on parts_with_reason.usage_month = zero_priced.usage_month and parts_with_reason.bill_line_id = zero_priced.line_id
 )
 
 select

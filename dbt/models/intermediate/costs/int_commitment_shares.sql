@@ -11,15 +11,18 @@ with spend_based as (
 -- hours of a block, and Google's use that a commitment covers in whole or in part: what the commitment pays of them is a share
 shares as (
     select
-        shares.usage_month, shares.line_id, shares.block_arn as commitment_id, 'capacity_block' as commitment_kind,
+        shares.usage_month, coalesce(pods.line_id, shares.line_id) as line_id, shares.block_arn as commitment_id,
+        'capacity_block' as commitment_kind,
         false as is_spend_based,
         case when lines.is_unused_reservation then 'unused' else 'used' end as commitment_part,
-        shares.effective_cost,
+        case when pods.line_id is null then shares.effective_cost else pods.block_cost end as effective_cost,
         -- a block hour has no list price
         cast(null as decimal(38, 12)) as list_cost,
         cast(null as decimal(38, 12)) as contracted_cost
     from {{ ref('int_aws_block_shares') }} as shares
     inner join {{ ref('int_aws_lines') }} as lines using (usage_month, line_id)
+    left join {{ built_months_of(ref('int_aws_pod_charges')) }} as pods
+        on shares.usage_month = pods.usage_month and shares.line_id = pods.bill_line_id
     -- what of a plan was not used is on its fee, whole
     where lines.is_usage and {{ in_build_months('shares.usage_month') }}
 

@@ -10,6 +10,8 @@ with plans as (
 aws_lines as (
     select
         lines.*,
+        -- of a row that is divided among pods each part
+        coalesce(pods.line_id, lines.line_id) as charge_id,
         coalesce(plans.plan_arn, lines.commitment_id) as full_commitment_id
     from {{ ref('int_aws_lines') }} as lines
     left join plans
@@ -17,6 +19,8 @@ aws_lines as (
             lines.payer_account_id = plans.payer_account_id
             and lines.commitment_id = plans.plan_id
             and plans.first_month <= lines.usage_month
+    left join {{ built_months_of(ref('int_aws_pod_charges')) }} as pods
+        on lines.usage_month = pods.usage_month and lines.line_id = pods.bill_line_id
     where
         {{ in_build_months('lines.usage_month') }}
         and lines.commitment_kind is not null
@@ -26,7 +30,7 @@ aws_lines as (
 -- a row that pays for a commitment is a purchase, and what it states was not used is a row of use beside it
 whole_lines as (
     select
-        usage_month, line_id, full_commitment_id as commitment_id, commitment_kind,
+        usage_month, charge_id as line_id, full_commitment_id as commitment_id, commitment_kind,
         commitment_kind = 'savings_plan' as is_spend_based,
         case when is_usage then 'used' else 'fee' end as kind_of_line,
         line_item_type in ('SavingsPlanRecurringFee', 'RIFee', 'DiscountedUsage') as is_recurring,

@@ -1,7 +1,7 @@
 {{ config(materialized='view') }}
 {%- set shared %}
-    {{ cell() }}, delivery_content_hash, charge_period_start, charge_period_end, billing_currency, resource_id, other_resource_id,
-    job_id, machine_place, coalesce(nullif(instance_type, ''), gpu_type) as instance_type, run_tag, has_invoice, line_count, is_accelerator_type, fixed_reason, {{ gke_columns() | join(', ') }}{% endset %}
+    cast(null as bigint) as part_number, cast(null as decimal(38, 9)) as chip_share, {{ cell() }}, delivery_content_hash, charge_period_start, charge_period_end, billing_currency, resource_id, other_resource_id,
+    job_id, machine_place, coalesce(nullif(instance_type, ''), gpu_type) as instance_type, run_tag, has_invoice, line_count, is_accelerator_type, fixed_reason, {{ cluster_columns() | join(', ') }}{% endset %}
 
 with shares as (
     select line_id, cast(sum(effective_cost) as decimal(38, 12)) as effective_cost
@@ -33,6 +33,7 @@ lines as (
 select
     line_id,
     line_id as attribution_line_id,
+    line_id as bill_line_id,
     {{ shared }},
     is_usage as is_part_of_usage,
     is_usage,
@@ -60,6 +61,7 @@ union all
 select
     line_id || '|promotion' as line_id,
     line_id as attribution_line_id,
+    line_id as bill_line_id,
     {{ shared }},
     is_usage as is_part_of_usage,
     false as is_usage,

@@ -81,7 +81,7 @@ lines as (
             lines.run_tag is not null
             or lines.job_id is not null
             or lines.pipeline_id is not null
-            or lines.gke_allocation in ('pod', 'unallocated')
+            or lines.pod_allocation in ('pod', 'unallocated')
         ) as is_of_an_hour,
         credits.price_credit,
         credits.promotion_credit,
@@ -119,7 +119,7 @@ line_groups as (
         cost_type,
         adjustment_type,
         invoice_month,
-        gke_allocation,
+        pod_allocation,
         run_tag, job_id, pipeline_id, workload_path, jobset_path,
         subscription_id,
         has_usage_amount,

@@ -57,7 +57,7 @@ select
     case when resource_name <> resource_path_end then resource_path_end end as other_resource_id,
     job_id,
     machine_place,
-    {{ gke_columns() | join(', ') }},
+    {{ cluster_columns() | join(', ') }},
     instance_type,
     gpu_type,
     -- of a commitment whose SKU names no type that we know, at least what kind of accelerator it is for

@@ -13,8 +13,8 @@ select
         when coalesce(lines.reservation_project_id, lines.project_id, '') = coalesce(lines.project_id, '') then {{ project }}
         else '|' || lines.reservation_project_id
     end || '|' || lines.zone as reservation_place,
-    case when lines.gke_allocation = 'pod' then {{ account }} || '/' || lines.workload_path end as workload_id,
-    case when lines.gke_allocation = 'pod' then {{ account }} || '/' || lines.jobset_path end as jobset_id
+    case when lines.pod_allocation = 'pod' then {{ account }} || '/' || lines.workload_path end as workload_id,
+    case when lines.pod_allocation = 'pod' then {{ account }} || '/' || lines.jobset_path end as jobset_id
 from {{ ref('int_gcp_line_groups') }} as lines
 left join {{ ref('int_gcp_projects') }} as projects
     on lines.usage_month = projects.usage_month and lines.project_id = projects.project_id

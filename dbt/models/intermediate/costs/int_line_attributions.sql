@@ -49,7 +49,7 @@ named_charges as (
         (is_usage or is_discount)
         and fixed_reason is null
         -- what the cluster states that no pod asked for is no run's, whatever is written on the machine
-        and gke_allocation not in ('unallocated', 'overhead')
+        and pod_allocation not in ('unallocated', 'overhead')
 ),
 
 -- a run's id goes before all other names
@@ -107,7 +107,7 @@ evidence as (
         and not coalesce(holders.is_of_cluster, false)
         and case
             -- others beside it on the machine have rows of their own
-            when charges.gke_allocation = 'pod' then holders.line_id is not null and own_holdings.line_id is null
+            when charges.pod_allocation = 'pod' then holders.line_id is not null and own_holdings.line_id is null
             else coalesce(holders.holder_count > 1 or holders.only_holder <> charges.tag_run_id, false)
         end as is_tag_contradicted,
         holders.line_id is not null as is_held,

@@ -17,7 +17,7 @@ with charges as (
         and not is_job_name
         and not is_twin
         -- what the cluster states that no pod asked for is no run's
-        and gke_allocation not in ('unallocated', 'overhead')
+        and pod_allocation not in ('unallocated', 'overhead')
 ),
 
 -- a holding that no other holding of its machine reaches into: the holdings of a run that takes its machines again and again

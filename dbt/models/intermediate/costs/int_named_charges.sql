@@ -1,7 +1,7 @@
 {{ config(materialized='by_month') }}
 {%- set shared %}
-        line_id, {{ cell() }}, charge_period_start, charge_period_end, instance_type, is_usage, is_discount, is_accelerator_type,
-        is_block_hour, billed_us, line_count, resource_id, gke_allocation{% endset %}
+        line_id, part_number, {{ cell() }}, charge_period_start, charge_period_end, instance_type, is_usage, is_discount, is_accelerator_type,
+        is_block_hour, billed_us, line_count, resource_id, pod_allocation{% endset %}
 
 with charges as (
     select * from {{ ref('int_charges') }}

@@ -1,36 +1,30 @@
-{{ config(materialized='by_month', meta={'empty_without': ["int_gcp_lines where gke_allocation = 'pod'"]}) }}
+{%- set pods = ["int_gcp_lines where pod_allocation = 'pod'", 'int_aws_pod_charges'] %}
+{{ config(materialized='by_month', meta={'empty_without': pods}) }}
 {%- set never = "timestamp '9999-01-01 00:00:00'" %}
 
 with charges as (
     select * from {{ ref('int_charges') }}
-    where {{ in_build_months() }} and gke_allocation = 'pod' and is_usage and fixed_reason is null
+    where {{ in_build_months() }} and pod_allocation = 'pod' and (is_usage or is_discount) and fixed_reason is null
 ),
 
--- a pod is known by its workload, and by the JobSet that its workload is one of
+-- a pod is known by its workload, by the JobSet that its workload is one of, and by itself
 workloads_of_charges as (
-    select line_id, usage_month, charge_period_start, charge_period_end, workload_id
+    {%- for id in ['workload_id', 'jobset_id', 'pod_id'] %}
+    select
+        line_id, usage_month, charge_period_start, charge_period_end, {{ id }} as workload_id,
+        {{ 'true' if id == 'pod_id' else 'false' }} as is_pod_name
     from charges
-    where workload_id is not null
-
-    union all
-
-    select line_id, usage_month, charge_period_start, charge_period_end, jobset_id as workload_id
-    from charges
-    where jobset_id is not null
+    where {{ id }} is not null
+    {{- '\n\n    union all\n' if not loop.last }}
+    {%- endfor %}
 ),
 
 workloads as (
-    select distinct usage_month, workload_id from workloads_of_charges
+    select distinct usage_month, workload_id, is_pod_name from workloads_of_charges
 ),
 
--- project/location/cluster/namespace/name, of which a record may leave out the beginning
 spellings as (
-    {%- set spelling = namespace(of='workload_id') %}
-    {%- for _ in range(5) %}
-    select usage_month, workload_id, {{ spelling.of }} as alias_id from workloads
-    {%- set spelling.of = replace_all(spelling.of, '^[^/]*/', '') %}
-    {{- ' union all' if not loop.last }}
-    {%- endfor %}
+    {{- workload_spellings('workloads', ['is_pod_name']) }}
 ),
 
 -- which of the workloads of a short name a record means is not known where two were billed
@@ -61,6 +55,7 @@ named_workloads as (
     select distinct
         usage_month,
         spellings.workload_id,
+        spellings.is_pod_name,
         records.training_run_id,
         fitting.is_of_several,
         run_times.started_at,
@@ -70,7 +65,7 @@ named_workloads as (
     inner join {{ ref('stg_training_runs__aliases') }} as aliases using (alias_id)
     inner join {{ ref('int_run_records') }} as records using (record_system, record_run_id)
     left join run_times using (training_run_id)
-    where aliases.alias_system = 'kubernetes' and not records.is_ambiguous
+    where {{ is_alias_of_workload('aliases', 'spellings.is_pod_name') }} and not records.is_ambiguous
 )
 
 select
@@ -79,7 +74,7 @@ select
     min(named.training_run_id) as training_run_id,
     bool_or(named.is_of_several) or min(named.training_run_id) <> max(named.training_run_id) as is_unclear
 from workloads_of_charges as charges
-inner join named_workloads as named using (usage_month, workload_id)
+inner join named_workloads as named using (usage_month, workload_id, is_pod_name)
 where
     -- names are used again: a record that shows when it ran means the workload of that time
     named.started_at is null

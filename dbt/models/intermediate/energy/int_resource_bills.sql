@@ -34,6 +34,8 @@ resource_charges as (
             and charges.usage_month = lines.usage_month
     where {{ in_build_months('charges.usage_month') }} and charges.is_usage and charges.is_accelerator_type
     and not charges.is_twin
+    -- the parts of its pods are of one time of the machine
+    and coalesce(charges.part_number, 1) = 1
     -- a paid block hour is a machine's hour even where no record names the machine, if records name others of its kind
     and (
         held_resources.held_resource_id is not null

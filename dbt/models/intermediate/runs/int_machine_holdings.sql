@@ -27,8 +27,9 @@ select
     tagged.accelerator_type,
     cast(null as bigint) as recorded_chips,
     cast(1 as bigint) as node_count,
-    least(types.chips_per_node, tagged.held_chips) as machine_chips,
-    cast(tagged.held_chips as decimal(18, 6)) as held_chips,
+    -- of a part of a chip the chip that it is of
+    least(types.chips_per_node, cast(ceil(tagged.held_chips) as bigint)) as machine_chips,
+    tagged.held_chips,
     tagged.held_from,
     tagged.held_to,
     -- what tags hold together is all that is known of a machine

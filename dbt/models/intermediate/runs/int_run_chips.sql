@@ -11,8 +11,8 @@ with holdings as (
     select
         training_run_id,
         accelerator_type,
-        cast(held_chips as decimal(18, 6)) as held_chips,
-        held_chips as touched_chips,
+        held_chips,
+        cast(ceil(held_chips) as bigint) as touched_chips,
         held_from as started_at,
         held_to as ended_at
     from {{ ref('int_tag_holdings') }}

@@ -51,7 +51,11 @@ lines_with_chips as (
         lines.period_end,
         {{ microseconds('lines.charge_period_start', 'lines.period_end') }} as period_us,
         -- Google Cloud bills chips by the hour, AWS whole machines
-        case when chips.line_id is null then types.chips_per_node else 1 end as unit_chips,
+        case
+            when chips.line_id is not null then cast(1 as decimal(18, 6))
+            -- a pod holds the accelerators that it asked for
+            else cast(types.chips_per_node * coalesce(lines.chip_share, 1) as decimal(18, 6))
+        end as unit_chips,
         case
             when chips.line_id is not null and chips.pricing_unit in ('', 'h', 'hour', 'hours') then {{ int_div(
                 'cast(' ~ to_units(
@@ -69,7 +73,7 @@ lines_with_chips as (
     left join {{ built_months_of(ref('int_gcp_lines')) }} as chips using (usage_month, line_id)
     left join {{ ref('accelerator_types') }} as types on lines.instance_type = types.accelerator_type
     left join names using (usage_month, line_id)
-    where lines.period_end > lines.charge_period_start
+    where lines.period_end > lines.charge_period_start and coalesce(lines.chip_share, 1) > 0
 ),
 
 -- one interval may be billed in several rows (a part under a commitment)
@@ -126,7 +130,7 @@ select
     region_id,
     accelerator_type,
     -- half a number of chips is not a number of chips
-    case when count(*) = count(unit_us) then cast(unit_chips * max(unit_count) as bigint) end as held_chips,
+    case when count(*) = count(unit_us) then cast(unit_chips * max(unit_count) as decimal(18, 6)) end as held_chips,
     {{ timestamp_of('min(from_us)') }} as held_from,
     {{ timestamp_of('max(to_us)') }} as held_to
 from stretches

@@ -2,7 +2,7 @@
 {%- set is_billed = 'training_run_id in (select training_run_id from intermediate.int_cell_parts)' %}
 {%- set rows_of = [
     'int_attempt_losses where ' ~ is_lost ~ ' and ' ~ is_billed, 'int_split_charges', 'int_known_charges', 'int_aws_block_shares',
-    "int_gcp_lines where gke_allocation = 'unallocated'",
+    "int_gcp_lines where pod_allocation = 'unallocated'", 'int_aws_pod_charges',
 ] %}
 {{ config(materialized='by_month', meta={'empty_without': rows_of}) }}
 {%- set place = 'usage_month, provider_name, charge_period_start, period_end, billing_currency, training_run_id' %}

@@ -50,6 +50,6 @@ select
     cast(sum(parts.part_effective_cost) as decimal(38, 12)) as effective_cost,
     {{ whole_sum('parts.part_list_cost', 'decimal(38, 12)') }} as list_cost
 from charge_parts as parts
-inner join purchases on parts.usage_month = purchases.usage_month and parts.line_id = purchases.line_id
+inner join purchases on parts.usage_month = purchases.usage_month and parts.bill_line_id = purchases.line_id
 where parts.part_run_id is not null
 group by all

@@ -74,7 +74,7 @@ select
         when {{ namespace }} like '%:%' or {{ namespace }} like 'goog-k8s-%' then 'unknown'
         when {{ namespace }} is not null then 'pod'
         else ''
-    end as gke_allocation,
+    end as pod_allocation,
     {{ place_of_pod }} || '/' || {{ label % 'k8s-workload-name' }} as workload_path,
     {{ place_of_pod }} || '/' || {{ label % 'k8s-label/jobset.sigs.k8s.io/jobset-name' }} as jobset_path,
     'clusters/' || {{ cluster }} as cluster_name,
