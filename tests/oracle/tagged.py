@@ -1,4 +1,4 @@
-"""What a run held that no record places in a month: time and chips of the accelerator rows that carry its tag, and no more."""
+"""What a run held of which no record names a machine in a month: time and chips of the rows with its tag or of its pods."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -13,7 +13,7 @@ from .holdings import Hold
 from .ladder import Part, billed_time, in_its_month
 from .lines import Line
 from .months import by_month
-from .records import STILL_HELD, Runs, Window
+from .records import Runs, Window
 from .sizes import FOUR_CHIPS_A_UNIT, HOUR_UNITS
 
 _HOUR = 3_600_000_000
@@ -21,10 +21,9 @@ _ROUNDED = Fraction(1, 100)  # a hundredth over a number is that number
 Machine = tuple[date, str, str, str, str]  # month, run, name, region, type
 
 
-def _recorded_months(runs: Runs) -> set[tuple[str, date]]:
-    """Where a record puts a run; an end that it does not state reaches no further month, unless a sample showed the run there."""
-    spans = [(run, start, start if end == STILL_HELD else end) for run, every in runs.spans.items() for start, end in every]
-    spans += [(window.run, window.start, window.end) for held in runs.windows.values() for window in held]
+def _placed_months(runs: Runs) -> set[tuple[str, date]]:
+    """Where a record names a machine of a run; an end that it does not state reaches no further month, unless a sample does."""
+    spans = [(window.run, window.start, window.end) for held in runs.windows.values() for window in held]
     spans += [(window.run, window.start, window.start) for window in runs.unknown]
     return {(run, month) for run, start, end in spans for month, *_ in by_month(start, max(end, start + 1))}
 
@@ -45,10 +44,10 @@ def _amount(line: Line | GoogleLine, chips: int) -> Fraction | None:
 
 
 def tagged_lines(parts: Iterable[Part], runs: Runs) -> list[tuple[str, Line | GoogleLine]]:
-    known = _recorded_months(runs)
+    known = _placed_months(runs)
     return [
         (part.run, part.line) for part in parts
-        if part.rule == "tag" and part.component == "accelerator" and part.line.is_usage
+        if part.rule in ("tag", "split_allocation") and part.component == "accelerator" and part.line.is_usage
         and not getattr(part.line, "is_host", False)
         and (part.run, part.line.usage_month) not in known
         and getattr(part.line, "chip_share", 1) > 0

@@ -128,10 +128,10 @@ placed_lines as (
             and block_lines.charge_period_end <= segments.segment_to
 ),
 
--- a row of its own: what time decides about (jobs, blocks, and what is billed of a machine that some run held in the month, but
--- for the lines of a segment; what its pods divide), what alone shows the time of a run (the tagged use of accelerators, where no record places the run
--- in the month, or no list price is stated), what may not be rounded in a sum (what of a plan was not used), and hours without a
--- price, which are counted
+-- a row of its own: what time decides about (jobs, blocks, and what is billed of a machine that some run held in the month,
+-- but for the lines of a segment; what its pods divide), what alone shows the time of a run (the tagged use of accelerators,
+-- where no record names a machine of it in the month, or no list price is stated), what may not be rounded in a sum (what of a
+-- plan was not used), and hours without a price, which are counted
 judged_lines as (
     select
         placed_lines.*,
@@ -159,7 +159,10 @@ judged_lines as (
             or case
                 when
                     placed_lines.tag_run_id is not null
-                    and (recorded.training_run_id is null or {{ as_double('placed_lines.public_on_demand_cost') }} is null)
+                    and (
+                        not coalesce(recorded.names_machine, false)
+                        or {{ as_double('placed_lines.public_on_demand_cost') }} is null
+                    )
                     then {{ aws_is_accelerator(aws_instance_type('placed_lines.usage_type')) }}
                 else false
             end

@@ -7,7 +7,8 @@ with held as (
     where {{ in_build_months() }}
 ),
 
--- of runs that no record places in the month: their tag on a line of use is all that is known of their time
+-- of runs of which no record names a machine in the month: their tag or their pod on a line of use is all that is known of what
+-- they held
 tagged_lines as (
     select
         charges.*,
@@ -20,8 +21,8 @@ tagged_lines as (
     left join held
         on attributions.usage_month = held.usage_month and attributions.training_run_id = held.training_run_id
     where
-        attributions.attribution_rule = 'tag'
-        and recorded.training_run_id is null
+        attributions.attribution_rule in ('tag', 'split_allocation')
+        and not coalesce(recorded.names_machine, false)
         and held.training_run_id is null
         and charges.is_usage
         and charges.is_accelerator_type
