@@ -26,6 +26,7 @@ from .google_carbon import carbon_projects, google_rows
 from .google_commitments import amortise
 from .google_exports import nested_rows, partition_deliveries
 from .google_focus import as_detailed
+from .google_prices import PriceLists
 from .holdings import holds_of
 from .invoices import invoice_rows
 from .judgements import (
@@ -178,7 +179,8 @@ class Oracle:
         capacities = read_capacities(self._locations("user_inputs"), as_published)
         self.unknown_blocks = unknown_blocks(prepare_blocks(self.lines, self.runs.plans_of_job, capacities), self.lines)
         self.flows = aws_flows(self.lines) | amortise(self.google_lines, self.tag_keys)
-        price(lines, read_prices(self._locations("user_inputs"), as_published))
+        self.price_lists = PriceLists(self._elected("gcp_prices", partition_deliveries))
+        price(lines, [*read_prices(self._locations("user_inputs"), as_published), *self.price_lists.on_demand()])
         doubt_zeros(lines, read_grants(self._locations("user_inputs"), as_published))
         note_recorded(self.lines, self.google_lines, self.runs, self.tag_keys)
         self.parts = [part for line in self.lines for part in parts_of(line, self.runs, self.tag_keys)]
