@@ -17,10 +17,11 @@ from .blocks import prepare_blocks, unknown_blocks
 from .calibration import calibrated_watts
 from .capacities import read_capacities
 from .carbon import aws_rows, beside, console_rows, gather
+from .carbon_periods import check_rows, divide_among_months, period_rows
 from .cross_checks import cross_check_rows
 from .doubts import Judge, plausible_readings, plausible_samples
 from .energy import hold_energy, run_rows, unknown_months
-from .exports import Delivery, bill_deliveries, carbon_deliveries, console_deliveries, elect, moment
+from .exports import Delivery, bill_deliveries, carbon_deliveries, console_deliveries, elect, moment, period_deliveries
 from .final_bills import closed_months, cut
 from .google_carbon import carbon_projects, google_rows
 from .google_commitments import amortise
@@ -189,11 +190,19 @@ class Oracle:
         aws_carbon = self._elected("aws_carbon", carbon_deliveries)
         exported = list(aws_rows(aws_carbon))
         reported = self._elected("aws_carbon", console_deliveries)
-        self.carbon = gather(chain(exported, beside(exported, console_rows(reported)), carbon_rows))
+        reports = list(beside(exported, console_rows(reported)))
+        billed = {(line.payer_account_id, line.usage_month) for line in self.lines}
+        of_periods = period_rows(self._elected("aws_carbon", period_deliveries))
+        divided = divide_among_months(of_periods, [*exported, *reports], billed, emission_tables.weigh(self.parts))
+        self.compared = [*divided.compared, *period_rows(self._elected("aws_carbon", period_deliveries, is_book=False))]
+        self.carbon = gather(chain(exported, reports, divided.rows, carbon_rows))
+        self.carbon.of_periods = {row.cell for row in divided.rows}
+        published = published_carbon([*aws_carbon, *reported, *google_carbon], self.carbon)
+        published |= {("AWS", *place): at for place, at in divided.published.items()}
         self.calendar = Calendar(
             billed={(line.provider_name, line.payer_account_id, line.usage_month) for line in lines},
             closed=closed,
-            published=published_carbon([*aws_carbon, *reported, *google_carbon], self.carbon),
+            published=published,
             now=moment(now) if now else None,
         )
         by_tag = tagged_lines(self.parts, self.runs)
@@ -232,6 +241,7 @@ class Oracle:
         reconciled |= cross_check_rows(self.lines, self.other_aws_lines)
         reconciled |= reconciliation_rows(self.energy, emissions, self.carbon, self.parts, self.own)
         reconciled |= invoice_rows(self.google_lines)
+        reconciled |= check_rows(self.compared, self.carbon)
         judged = Judgements.of(self.parts, self.calendar)
         run_costs = cost_tables.run_rows(costs, run_months, self.reporting_currency, self.rates)
         complete_costs(run_costs, judged, run_months)
