@@ -96,7 +96,7 @@ _FOCUS = "FOCUS is read as AWS Data Exports delivers it (aws_focus) and of Googl
 _BIGQUERY = "Bills of Google Cloud are read from their export in BigQuery: give its table a source of kind gcp_billing."
 _CONSOLE = (
     "Put the console's monthly report below a folder payer=<account id>, and account=<account id> where it is a member's, of a "
-    "source of kind aws_carbon; reports by quarter or year are not read."
+    "source of kind aws_carbon, by month if you can."
 )
 _ANSWERS = (
     "Put it below a folder payer=<account id> of a source of kind aws_carbon, or give such a source `location: api`; a "

@@ -4,6 +4,7 @@ Drawn: exports of tests/oracle/any_google.py, with a Trainium node beside the TP
 commit draws two of the six for the oracle and one for the ledger.
 """
 
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from tests import nightly
 from tests.conftest import Command
 from tests.evidence.walked import faults, statistics_that_differ
+from tests.line.kit import query
 from tests.oracle.any_google import write_any_google
 from tests.oracle.compare import differences, report
 from tests.oracle.google_builders import GoogleExports
@@ -54,6 +56,16 @@ def test_every_rung_of_the_ladder_decides_somewhere_in_a_drawn_bill(tmp_path: Pa
     assert rules == {"managed_job", "split_allocation", "tag", "resource_time", "cluster_key"}
 
 
+def test_a_price_list_prices_hours_that_nothing_else_prices_in_a_drawn_bill(tmp_path: Path) -> None:
+    exports = GoogleExports(tmp_path)
+    write_any_google(exports, SEEDS_OF_THE_LEDGER[0])
+    config = exports.config()
+    tables = Oracle(config).tables()
+    for folder in (tmp_path / "exports" / "price-list").iterdir():
+        (folder / "part-000000000000.parquet").unlink()
+    assert "fct_training_run_costs" in differing(tables, Oracle(config).tables())
+
+
 def test_energy_keeps_its_bounds_and_boundaries(drawn: tuple[Oracle, Tables]) -> None:
     rows = drawn[1]["fct_training_run_energy"].values()
     known = [row for row in rows if any(row[f"{name}_energy_kwh"] is not None for name in BOUNDARIES)]
@@ -88,7 +100,17 @@ def test_the_ledger_and_the_oracle_agree_on_drawn_exports(tmp_path: Path, trainl
     config = exports.config()
     finished = trainledger("refresh", "--config", config, now=NOW)
     assert finished.returncode in (0, 3), finished.stdout[-3000:] + finished.stderr[-3000:]  # 3: drawn faults are held back
-    found = differences(tmp_path / "home" / "published" / "trainledger.duckdb", Oracle(config, now=NOW).tables())
+    oracle = Oracle(config, now=NOW)
+    found = differences(tmp_path / "home" / "published" / "trainledger.duckdb", oracle.tables())
     assert not found, report(found)
+    listed = query(
+        tmp_path / "home",
+        "select accelerator_type, region_id, purchase_option, currency, cast(unnest(generate_series(valid_from, "
+        "cast(valid_to - interval 1 day as date), interval 1 day)) as date), price_per_unit from marts.dim_prices "
+        "where price_id like 'google:list:%'",
+    )
+    assert listed and {tuple(thing): Fraction(value) for *thing, value in listed} == oracle.price_lists.by_day()
+    doubts = query(tmp_path / "home", "select value from marts.fct_quarantine where reason = 'unknown_price_sku'")
+    assert doubts and {value for (value,) in doubts} == oracle.price_lists.doubts()
     assert not faults(tmp_path / "home", config, seed), "a number whose rows do not add up to it"
     assert not statistics_that_differ(tmp_path / "home", config, seed, None if nightly.IS_NIGHTLY else 10)

@@ -21,10 +21,13 @@ from tests.oracle.compare import differences, report
 from tests.oracle.google_builders import BILLING_ACCOUNT, PROJECT, GoogleExports
 from tests.oracle.google_examples import EXAMPLES, NEW, OLD, RUN, TOTALS, UNUSED, example_rows
 from tests.oracle.oracle import Oracle
-from tests.oracle.two_google_years import LATE, MOVED, Drawn, Years, months, total
+from tests.oracle.two_google_years import LATE, MOVED, MOVED_BY_FEES, OF_RECORDS, Drawn, Years, months, residuals, total
 
 pytestmark = pytest.mark.slow
 SEED = 20260602
+REASONS = {
+    *("credit", "idle", "no_project", "no_record", "non_accelerator", "rounding", "tax", "unlogged", "unused_commitment"),
+}
 APRIL, MAY, JUNE = date(2026, 4, 1), date(2026, 5, 1), date(2026, 6, 1)
 Row = dict[str, object]
 
@@ -75,7 +78,8 @@ def read(home: Path, rows: list[Drawn]) -> Published:
         staged = connection.execute(
             "select distinct usage_month, ancestry_numbers, ancestors, project_labels, effective_price, price_unit,"
             " currency_conversion_rate from staging.stg_gcp_billing__lines"
-            f" where payer_account_id = '{BILLING_ACCOUNT}' and cost_type = 'regular' order by usage_month"
+            f" where payer_account_id = '{BILLING_ACCOUNT}' and cost_type = 'regular' and project_number is not null"
+            " order by usage_month"
         ).fetchall()
     return Published(rows, is_full, built, facts, staged)
 
@@ -89,7 +93,9 @@ def published(tmp_path_factory: pytest.TempPathFactory, trainledger: Command) ->
         costs = ("cost", "cost_at_list")
         rows = rows if is_numeric else [row | {name: float(row[name]) for name in costs} for row in rows]
         exports.google_bill(rows, day=f"2025-07-{20 + is_numeric}", name="examples", is_numeric=is_numeric)
-    drawn = sorted(Years(SEED).rows, key=lambda row: row.delivered)
+    years = Years(SEED)
+    exports.runs(*years.records)
+    drawn = sorted(years.rows, key=lambda row: row.delivered)
     deliveries = {day: list(rows) for day, rows in groupby(drawn, key=lambda row: row.delivered)}
     assert [*deliveries] == [*months(), *LATE]
     found: list[Published] = []
@@ -125,7 +131,22 @@ def test_published_cost_is_what_was_drawn_to_the_last_digit(published: list[Publ
         by_run = one.sums("billed_cost", "training_run_id")
         truth = dollars(total(one.rows, lambda row: row.run or None, lambda row: row.billed))
         assert by_run == truth
-        assert len(truth) == 7, "four generations, a run on several, one on hosts, and what nobody holds"
+        assert len(truth) == 8, "four generations, a run on several, one on hosts, one of a record, and what nobody holds"
+
+
+def test_what_no_run_carries_has_the_reason_that_was_drawn_to_the_last_digit(published: list[Published]) -> None:
+    for one in published:
+        for measure in ("billed", "effective"):
+            truth = dollars(residuals(one.rows, measure))
+            found: dict[object, Decimal] = {}
+            for row in one.facts["fct_residual_costs"]:
+                if row["payer_account_id"] == BILLING_ACCOUNT:
+                    key = row["usage_month"], row["reason"]
+                    found[key] = found.get(key, Decimal(0)) + row[f"{measure}_cost"]
+            amortised = {row.used for row in one.rows if row.is_amortised and measure == "effective"}
+            moved = {(month, reason) for month in amortised for reason in MOVED_BY_FEES}
+            assert {key: cost for key, cost in found.items() if cost and key not in moved} == truth
+            assert {reason for _, reason in found} == REASONS
 
 
 def test_every_invoice_has_what_was_drawn_for_it_and_all_invoices_are_the_ledger(published: list[Published]) -> None:
@@ -175,7 +196,7 @@ def test_price_labels_and_ancestry_are_those_of_the_time_of_use_and_divide_nothi
         ancestors = {f"folders/{folder}": owner, "organizations/1": "o"}
         expected.append((month, f"/1/{folder}/", ancestors, {"owner": owner}, Decimal("1.200000001"), "hour", Decimal(1)))
     assert one.staged == expected
-    assert {row["sub_account_id"] for row in one.ledger()} == {PROJECT, ""}, "taxes have no project"
+    assert {row["sub_account_id"] for row in one.ledger()} == {PROJECT, OF_RECORDS, ""}, "taxes have no project"
 
 
 @pytest.mark.parametrize("account", EXAMPLES)

@@ -47,6 +47,9 @@ SCHEMA = Schema(
         *optional(_VALUES, Number, below=1e12),
         *optional(_UNITS, Text),
         *optional("line_number", BigInt),  # of a report or an answer, whose rows are of several months
+        *optional(
+            "period_start period_end", Timestamp
+        ),  # of a row that is of several months: the first, and the one after the last
     ),
     remedy_page="docs/sources/aws_carbon.md",
     measures=dict.fromkeys(_VALUES, 9),  # tonnes

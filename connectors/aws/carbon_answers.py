@@ -1,7 +1,8 @@
 """Answers of the AWS Sustainability API, saved or asked for: emissions by month, account, region and service, in MTCO2e.
 
 An answer names no payer, its folder does. Each month of a file is a delivery of its own, so that a month counts by the newest
-file that has it; a file that is named by its month is of that month and is not read to find it. The region lies in `location`,
+file that has it; a file that is named by its month is of that month and is not read to find it. Groups of several months, such
+as a quarter, are in the deliveries of each (carbon_periods.py). The region lies in `location`,
 where an export has its name: by the columns that no answer has an export is known to be the more detailed one.
 """
 
@@ -15,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from connectors.aws.carbon_periods import Period, period_of
 from connectors.deliveries import Converted, Delivery, Part, Refusal, identity_of, refusal
 from connectors.errors import ExportContentError, Place, shorten
 from connectors.formats.lazy import pa
@@ -36,7 +38,7 @@ _REMEDY = (
 )
 
 
-class Period(msgspec.Struct, rename="pascal"):
+class TimePeriod(msgspec.Struct, rename="pascal"):
     """The time of a figure; the AWS CLI and boto3 write it as ISO 8601."""
 
     start: datetime
@@ -53,7 +55,7 @@ class Emissions(msgspec.Struct, rename="pascal"):
 class Result(msgspec.Struct, rename="pascal"):
     """The emissions of a group."""
 
-    time_period: Period
+    time_period: TimePeriod
     dimensions_values: dict[str, str]
     model_version: str
     emissions_values: dict[str, Emissions]
@@ -85,19 +87,24 @@ def find_answers(store: ObjectStore, kind: str, *, has_others: bool) -> Iterator
                     reason="two_exports",
                     remedy="Give answers of the API a source of their own: the export is the book of the months that it has.",
                 )
-            for month in [match["name"]] if is_month(match["name"]) else _months_in(store, info):
-                partition = f"{month}@{API}~{match['account'] or match['payer']}"
+            named = [Period(match["name"], match["name"])] if is_month(match["name"]) else _periods_in(store, info)
+            for partition in (name for one in named for name in one.partitions(API, match["account"] or match["payer"])):
                 yield Delivery(kind, partition, info.key, info.last_modified, (info,))
         except ExportContentError as error:
             yield refusal(error, name, identity_of(kind, name, (info,)), info.key, info.last_modified)
 
 
-def _months_in(store: ObjectStore, info: ObjectInfo) -> list[str]:
+def _periods_in(store: ObjectStore, info: ObjectInfo) -> list[Period]:
     uri = store.uri_of(info.key)
-    months = sorted({month for month, _ in _results(_decoded(store.read(info), uri, info.key), uri, info.key)})
-    if not months:
+    periods = sorted({period for period, _ in _results(_decoded(store.read(info), uri, info.key), uri, info.key)})
+    if not periods:
         raise _wrong(uri, info.key, "it has no results, so it is of no month that is known", "no_rows")
-    return months
+    # of several months that are not all published it has some, and does not name them
+    whole = [one for one in periods if one.first == one.last or one.is_published(info.last_modified)]
+    if not whole:
+        what = f"it was answered before all months from {periods[0].first} to {periods[0].last} were published, so it lacks some"
+        raise _wrong(uri, info.key, what, "incomplete_answer")
+    return whole
 
 
 def convert_answer(delivery: Delivery, files: dict[str, Path], folder: Path, store_uri: str) -> Converted:
@@ -105,28 +112,30 @@ def convert_answer(delivery: Delivery, files: dict[str, Path], folder: Path, sto
     (info,) = delivery.objects
     match = _FILE.fullmatch(info.key)
     assert match, info.key
-    uri, month = f"{store_uri}/{info.key}", delivery.partition.partition("@")[0]
+    uri, (month, period) = f"{store_uri}/{info.key}", period_of(delivery.partition)
     results = list(_results(_decoded(files[info.key].read_bytes(), uri, info.key), uri, info.key))
-    if is_month(match["name"]) and (others := sorted({name for name, _ in results} - {month})):
+    if is_month(match["name"]) and (others := sorted({one.first for one, _ in results if one != period})):
         raise _wrong(uri, info.key, f"it has {', '.join(others)}, and its name is of {month}", "contradicts_partition")
-    versions = sorted({one.model_version for name, one in results if name == month})
+    versions = sorted({one.model_version for of, one in results if of == period})
     if len(versions) > 1:
         raise _wrong(uri, info.key, f"{month} has the model versions {', '.join(versions)}, and AWS answers one of each month")
+    of_several = {"period_start": period.start, "period_end": period.end} if period.first < period.last else {}
     rows = [
         {
             "payer_account_id": match["payer"],
             "usage_account_id": one.dimensions_values.get("USAGE_ACCOUNT_ID") or match["account"] or match["payer"],
             "usage_period_start": datetime.fromisoformat(f"{month}-01"),
+            **of_several,
             "model_version": one.model_version,
             "location": one.dimensions_values["REGION"],
             "product_code": one.dimensions_values["SERVICE"],
             **{name: _mass(one, type_, uri, info.key) for name, type_ in _MASSES.items()},
             "line_number": number,
         }
-        for number, (name, one) in enumerate(results, 1)
-        if name == month
+        for number, (of, one) in enumerate(results, 1)
+        if of == period
     ]
-    types: dict[str, Any] = {"usage_period_start": pa.timestamp("us"), "line_number": pa.int64()}
+    types: dict[str, Any] = dict.fromkeys(("usage_period_start", *of_several), pa.timestamp("us")) | {"line_number": pa.int64()}
     types |= dict.fromkeys(_MASSES, pa.float64())
     target = folder / "answer.parquet"
     table = [pa.Table.from_pylist(rows, pa.schema([(name, types.get(name, pa.string())) for name in rows[0]]))] if rows else []
@@ -145,17 +154,17 @@ def _decoded(content: bytes, uri: str, key: str) -> Answer:
     return answer
 
 
-def _results(answer: Answer, uri: str, key: str) -> Iterator[tuple[str, Result]]:
-    """Each group with its month."""
+def _results(answer: Answer, uri: str, key: str) -> Iterator[tuple[Period, Result]]:
+    """Each group with its months."""
     for number, one in enumerate(answer.results, 1):
         start, end = (at.astimezone(UTC) if at.tzinfo else at for at in (one.time_period.start, one.time_period.end))
-        is_month_long = start.day == 1 and (end.year * 12 + end.month, end.day) == (start.year * 12 + start.month + 1, 1)
-        if not is_month_long or start.year not in YEARS:
-            what = f"result {number} is of the time from {start:%Y-%m-%d} to {end:%Y-%m-%d}, which is no month"
+        count = end.year * 12 + end.month - start.year * 12 - start.month
+        if not (start.day == end.day == 1 and 1 <= count <= 12) or start.year not in YEARS:
+            what = f"result {number} is of the time from {start:%Y-%m-%d} to {end:%Y-%m-%d}, which is no whole months of a year"
             raise _wrong(uri, key, what, "unsupported_format")
         if lacking := [name for name in ("REGION", "SERVICE") if not one.dimensions_values.get(name)]:
             raise _wrong(uri, key, f"result {number} names no {' and no '.join(lacking)}")
-        yield f"{start:%Y-%m}", one
+        yield Period.of(start.year, start.month, count), one
 
 
 def _mass(one: Result, type_: str, uri: str, key: str) -> float | None:

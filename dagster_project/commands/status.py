@@ -110,6 +110,7 @@ def read_status(settings: Settings) -> Status:
     doubts = [
         *_partial(home.sources, election),
         *_pro_forma(home.sources, election),
+        *_undivided(election),
         *doubted_power(published),
         *unknown_price_skus(published),
         *expiring_factors(published, election.at),
@@ -146,6 +147,24 @@ def _pro_forma(sources: list[SourceSettings], election: Election) -> Iterator[st
                 f"{source.name} is probably pro forma: no row of a payer has an invoice number in {', '.join(months)}. Set "
                 "`is_pro_forma: true` where this bill is never paid, `book: true` where it is the one that is paid"
             )
+
+
+def _undivided(election: Election) -> Iterator[str]:
+    """Carbon of a quarter or a year that counts in none of its months, though nothing finer does: a month has no bill."""
+    billed = {place for bill in election.of_fact("bill") for place in bill.book}
+    counted = {place for carbon in election.of_fact("carbon") for place in carbon.book}
+    found: dict[tuple[str, str, str], set[str]] = {}
+    for one in election.of_fact("carbon"):
+        if (period := one.generation.period) and not one.book and one.source.book is not False:
+            places = [(payer, month) for payer in one.payers for month in months_between(*period)]
+            missing = {month for payer, month in places if (payer, month) not in billed}
+            if missing and counted.isdisjoint(places):
+                found.setdefault((one.source.name, *period), set()).update(missing)
+    for (source, first, last), missing in sorted(found.items()):
+        yield (
+            f"{source}: the emissions of {first}..{last} count in no month, since {', '.join(sorted(missing))} has no bill that "
+            "would divide them. Land the bill, or the carbon report by month"
+        )
 
 
 def _not_shared(home: Home) -> Iterator[str]:
@@ -207,8 +226,13 @@ def _months(
 
 
 def _best(members: list[Elected]) -> Elected | None:
-    """The one with the highest model version; among equals the newest."""
-    return max(members, key=lambda m: (version_order(m.contents.controls.model_version or ""), *m.generation.order), default=None)
+    """The one of the month alone, not of a quarter or a year; with the highest model version; among equals the newest."""
+
+    def place(member: Elected) -> tuple[Any, ...]:
+        is_fine = member.generation.period is None
+        return is_fine, version_order(member.contents.controls.model_version or ""), *member.generation.order
+
+    return max(members, key=place, default=None)
 
 
 def _totals(members: list[Elected], month: str) -> list[BillMonth]:
@@ -231,13 +255,14 @@ def _source_month(month: str, state: str, members: list[Elected], landed: int, i
         content_hash=best.generation.content_hash,
         model_version=best.contents.controls.model_version,
         is_book=is_book,
-        form=_form_of(best.generation.partition) if best.fact == "carbon" else None,
+        form=_form_of(best.generation) if best.fact == "carbon" else None,
     )
 
 
-def _form_of(partition: str) -> str:
-    """2026-04@v3.0.0 of an export, 2026-04@v3.0.0~<account> of a report, 2026-04@api~<account> of an answer."""
-    return "answer" if "@api~" in partition else "report" if "~" in partition else "export"
+def _form_of(one: Generation) -> str:
+    """2026-04@v3.0.0 of an export, 2026-04@v3.0.0~<account> of a report, 2026-04@api~<account> of an answer; and its months."""
+    form = "answer" if "@api~" in one.partition else "report" if "~" in one.partition else "export"
+    return f"{form} of {'..'.join(one.period)}" if one.period else form
 
 
 def _state(source: SourceSettings, month: str, members: list[Elected], at: datetime) -> str:

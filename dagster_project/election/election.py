@@ -2,8 +2,8 @@
 
 A partition that is a month covers that month; one that is a day covers the months its rows are used in. Which generations win is
 found in winners.py. Of several sources of one provider, payer, month and kind of fact one is the book: `book:` in the
-configuration decides first, then the precedence of kinds; two books for one key are an error of the configuration. The elected
-carbon model version is the highest known one.
+configuration decides first, then the precedence of kinds; two books for one key are an error of the configuration. Carbon of a
+quarter or a year is the book of all its months or of none (periods.py). The elected model version of carbon is the highest known.
 """
 
 from collections import defaultdict
@@ -15,6 +15,7 @@ from functools import cached_property, partial
 from dagster_project.base import clock
 from dagster_project.base.failures import UsageError
 from dagster_project.base.kinds import Fact
+from dagster_project.election.periods import Key, compared_only
 from dagster_project.election.winners import Elected, View, newest_of, winners_of
 from dagster_project.landing.deriving.contents import Contents, version_order
 from dagster_project.landing.judging.judge import Candidate, judge
@@ -25,7 +26,6 @@ from dagster_project.landing.store import SourceLanding
 from dagster_project.settings import SourceSettings
 
 NOW = View()
-Key = tuple[str, str, str]  # provider, payer, month
 ContentsOf = Callable[[SourceSettings, Generation], Contents]
 
 
@@ -128,6 +128,8 @@ def _flagged(winners: list[Elected]) -> list[Elected]:
 def _books_of(winners: list[Elected]) -> list[list[Key]]:
     """The providers, payers and months of which each generation's source is the book."""
     keys = [_keys_of(winner) for winner in winners]
+    compared = compared_only(winners, keys)
+    keys = [[] if place in compared else mine for place, mine in enumerate(keys)]
     candidates: defaultdict[tuple[Fact, Key], dict[str, SourceSettings]] = defaultdict(dict)
     for winner, mine in zip(winners, keys, strict=True):
         for key in mine:

@@ -15,7 +15,7 @@ from datetime import date
 from typing import Any
 
 from dagster_project.base.code import code_version
-from dagster_project.base.months import first_day, months_back
+from dagster_project.base.months import first_day, months_back, months_between
 from dagster_project.election.election import Election
 from dagster_project.election.months import PayerMonth, payer_months, providers, unit_months
 from dagster_project.election.run_ids import ambiguous_run_ids, linked, normalised_run_id, second_months, spelled
@@ -60,6 +60,12 @@ class Inputs:
         self.sample_keys: defaultdict[str, set[str]] = defaultdict(set)
         # month that telemetry with watts of chips reaches -> what its windows are made of, once it is asked
         self.metered: dict[str, str] = {}
+        # provider -> quarters and years that carbon is of; provider, month -> what it gives the other months of one
+        self.periods: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
+        for member in election.of_fact("carbon"):
+            if period := member.generation.period:
+                self.periods[member.provider_name or ""].add(period)
+        self.given: dict[tuple[str, str], str] = {}
         for member in election.of_fact("telemetry"):
             controls = member.contents.controls
             names = {normalised_run_id(name) for name in controls.sample_runs}
@@ -103,6 +109,23 @@ def _carbon(inputs: Inputs, provider: str, month: str) -> list[Any]:
     """A carbon file belongs to the month it is of."""
     members = inputs.election.of_fact("carbon")
     return [_digest_of(member) for member in members if member.provider_name == provider and member.generation.month == month]
+
+
+def _periods(inputs: Inputs, provider: str, month: str) -> list[Any]:
+    """Carbon of a quarter or a year is divided among its months by what was billed in each, and compared with carbon of all."""
+    months, waiting = {month}, [month]
+    while waiting:  # a year and a fiscal quarter may have months in common
+        one = waiting.pop()
+        more = {
+            other for first, last in inputs.periods[provider] if first <= one <= last for other in months_between(first, last)
+        }
+        waiting += more - months
+        months |= more
+    for one in months:
+        if len(months) > 1 and (provider, one) not in inputs.given:
+            given = (_bills, _places, _commitments, _carbon, _runs, _figures, _flags)
+            inputs.given[provider, one] = _hash([read(inputs, provider, one) for read in given])
+    return [[one, inputs.given[provider, one]] for one in sorted(months - {month})]
 
 
 def _runs(inputs: Inputs, provider: str, month: str) -> list[Any]:
@@ -180,6 +203,7 @@ DEPENDENCIES: dict[str, Callable[[Inputs, str, str], list[Any]]] = {
     "places": _places,
     "commitments": _commitments,
     "carbon": _carbon,
+    "periods": _periods,
     "runs": _runs,
     "samples": _samples,
     "calibration": _calibration,

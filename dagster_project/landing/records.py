@@ -25,6 +25,7 @@ ISSUED = "_issued"  # a folder beside those of sources, of which none is called 
 MANIFEST = "-Manifest.json"  # behind the name of an export, in the file of its manifest
 _UNSAFE = re.compile(r"[^A-Za-z0-9._=@~+,-]|^[._]")
 _MONTH = re.compile(r"\d{4}-(0[1-9]|1[0-2])")
+_PERIOD = re.compile(r"~(\d{4}-\d{2})\.\.(\d{4}-\d{2})$")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -80,6 +81,11 @@ class Generation(msgspec.Struct, frozen=True, kw_only=True):
     def month(self) -> str | None:
         """The month its partition covers, where partitions are months."""
         return partition_month(self.partition)
+
+    @property
+    def period(self) -> tuple[str, str] | None:
+        """The first and the last month of what it is of, where its rows are of a quarter or a year."""
+        return partition_period(self.partition)
 
     @property
     def export(self) -> str:
@@ -227,6 +233,12 @@ def partition_month(partition: str) -> str | None:
     """'2026-04' of '2026-04' and of '2026-04@v3.0.0'; None where partitions are not months."""
     head = partition.partition("@")[0]
     return head if _MONTH.fullmatch(head) else None
+
+
+def partition_period(partition: str) -> tuple[str, str] | None:
+    """('2026-04', '2026-06') of '2026-05@v3.0.1~000000000017~2026-04..2026-06'; None of a month alone."""
+    match = _PERIOD.search(partition)
+    return (match[1], match[2]) if match else None
 
 
 def partition_day(partition: str) -> date | None:

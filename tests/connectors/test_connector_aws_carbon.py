@@ -191,9 +191,9 @@ def test_values_are_doubles_or_text_and_never_lose_digits(tmp_path: Path) -> Non
 
 
 def test_the_declared_columns_are_those_of_the_export() -> None:
-    """All 23 columns of AWS's table, by the names its dictionary gives them, and a row's number in a report of the console."""
+    """All 23 columns of AWS's table, by the names its dictionary gives them, and the number and period of a report's row."""
     masses = [column.name for column in SCHEMA if column.name.startswith("total_")]
-    assert len({*SCHEMA.names} - {"line_number"}) == 23 and len(masses) == 14
+    assert len({*SCHEMA.names} - {"line_number", "period_start", "period_end"}) == 23 and len(masses) == 14
 
 
 def test_times_of_a_copy_stay_what_they_were(tmp_path: Path) -> None:

@@ -65,6 +65,19 @@ def test_each_month_of_an_answer_is_a_delivery_with_the_accounts_regions_and_ser
     assert [row["line_number"] for row in rows_of(convert(tmp_path, of_may))] == [2]
 
 
+def test_a_fiscal_quarter_of_an_answer_is_a_delivery_of_each_of_its_months(tmp_path: Path) -> None:
+    """Its time is stated, so any months in a row are known; one that may still lack a month is left out."""
+    running = emissions("2099-02", "2099-05", 3.0)
+    save(tmp_path, emissions("2026-01", "2026-02", 1.0), emissions("2026-02", "2026-05", 2.0), running)
+    assert [one.partition for one in deliveries(tmp_path)] == [
+        f"2026-01@api~{PAYER}",
+        *(f"2026-{month}@api~{PAYER}~2026-02..2026-04" for month in ("02", "03", "04")),
+    ]
+    [row] = rows_of(convert(tmp_path, deliveries(tmp_path)[2]))
+    assert (row["usage_period_start"], row["total_lbm_emissions_value"]) == (dt.datetime(2026, 3, 1), 2.0)  # noqa: DTZ001
+    assert (row["period_start"], row["period_end"]) == (dt.datetime(2026, 2, 1), dt.datetime(2026, 5, 1))  # noqa: DTZ001
+
+
 def test_a_mass_that_was_not_asked_for_is_unknown(tmp_path: Path) -> None:
     group = emissions("2026-04", "2026-05", 1.0)
     group["EmissionsValues"] = {"TOTAL_MBM_CARBON_EMISSIONS": {"Value": 0.5, "Unit": "MTCO2e"}}
@@ -76,11 +89,15 @@ def test_a_mass_that_was_not_asked_for_is_unknown(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "reason", "what"),
     [
-        ({"TimePeriod": {"Start": "2026-04-01T00:00:00Z", "End": "2026-07-01T00:00:00Z"}}, "unsupported_format", "no month"),
+        (
+            {"TimePeriod": {"Start": "2026-04-01T00:00:00Z", "End": "2026-06-15T00:00:00Z"}},
+            "unsupported_format",
+            "no whole months",
+        ),
         ({"DimensionsValues": {"REGION": "us-east-1"}}, "wrong_value", "result 2 names no SERVICE"),
     ],
 )
-def test_an_answer_by_quarter_or_without_region_and_service_is_refused_when_it_is_found(
+def test_an_answer_of_parts_of_months_or_without_region_and_service_is_refused_when_it_is_found(
     tmp_path: Path, change: dict[str, Any], reason: str, what: str
 ) -> None:
     save(tmp_path, emissions("2026-04", "2026-05", 1.0), emissions("2026-04", "2026-05", 1.0) | change)

@@ -13,6 +13,7 @@ from connectors.deliveries import Delivery, Refusal
 from connectors.errors import ConnectorError
 from connectors.registry import connector_for
 from tests.connectors.kit import found, only_delivery, only_refusal, rows_of, store_of, write_csv
+from tests.landing.kit import set_time
 from tests.shared import SHARED, SHARED_REASON
 
 PAYER, MEMBER = "000000000017", "012345678901"
@@ -28,6 +29,10 @@ ROWS = (
 )
 MONTHLY = "\n".join([HEADER, *ROWS]) + "\n"
 SAMPLE = "samples/aws/ccft-console-annual__carbon-json__cloud_example_1.csv"
+
+
+def deliveries(folder: Path) -> list[Delivery]:
+    return [one for one in found("aws_carbon", folder) if isinstance(one, Delivery)]
 
 
 def landed(folder: Path, delivery: Delivery, landing: Path) -> list[dict]:
@@ -80,18 +85,59 @@ def test_the_real_rows_load_with_the_exact_total_of_each_column(tmp_path: Path) 
 
 
 @pytest.mark.skipif(SHARED is None, reason=SHARED_REASON)
-def test_the_real_report_of_a_year_is_refused_with_what_works(tmp_path: Path) -> None:
+def test_the_real_report_of_a_year_is_a_delivery_of_each_of_its_months_with_all_its_rows(tmp_path: Path) -> None:
     assert SHARED
-    write_csv(tmp_path / f"payer={PAYER}/2025.csv", (SHARED / SAMPLE).read_text(encoding="utf-8"))
+    write_csv(tmp_path / f"source/payer={PAYER}/2025.csv", (SHARED / SAMPLE).read_text(encoding="utf-8"))
+    months = deliveries(tmp_path / "source")
+    assert [one.partition for one in months] == [f"2025-{month:02d}@v3.0.1~{PAYER}~2025-01..2025-12" for month in range(1, 13)]
+    rows = landed(tmp_path / "source", months[4], tmp_path / "landing")
+    assert len(rows) == 23 and sum(Decimal(row["total_lbm_emissions_value"]) for row in rows) == Decimal("7.660951")
+    assert {row["usage_period_start"] for row in rows} == {dt.datetime(2025, 5, 1)}  # noqa: DTZ001
+    assert {(row["period_start"], row["period_end"]) for row in rows} == {(dt.datetime(2025, 1, 1), dt.datetime(2026, 1, 1))}  # noqa: DTZ001
+
+
+QUARTERLY = MONTHLY.replace("usage_month", "usage_quarter").replace("2026-05", "2026-Q1")
+
+
+@pytest.mark.parametrize("spelling", ["2026-Q2", "2026Q2", "2026 Q2", "Q2 2026", "Q2-2026", "2026-q2"])
+def test_a_quarter_is_read_in_each_spelling(tmp_path: Path, spelling: str) -> None:
+    write_csv(tmp_path / f"source/payer={PAYER}/q.csv", QUARTERLY.replace("2026-04", spelling))
+    months = deliveries(tmp_path / "source")
+    assert [one.partition.partition("@")[0] for one in months] == [f"2026-0{month}" for month in range(1, 7)]
+    rows = landed(tmp_path / "source", months[-1], tmp_path / "landing")
+    assert [(row["line_number"], row["period_start"]) for row in rows] == [
+        (1, dt.datetime(2026, 4, 1)),  # noqa: DTZ001
+        (3, dt.datetime(2026, 4, 1)),  # noqa: DTZ001
+    ]
+
+
+def test_a_quarter_whose_months_were_not_all_published_is_left_out_and_alone_refused(tmp_path: Path) -> None:
+    """June is published by 21 July at the latest."""
+    path = tmp_path / f"payer={PAYER}/q.csv"
+    write_csv(path, QUARTERLY.replace("2026-04", "2026-Q2"))
+    for day, count in (("2026-07-20", 3), ("2026-07-22", 6)):
+        set_time(path, day)
+        assert len(deliveries(tmp_path)) == count
+    set_time(path, "2026-04-21")
     refused = only_refusal("aws_carbon", tmp_path)
-    assert (refused.reason, refused.column_name) == ("unsupported_format", "usage_year")
-    assert "by year, whose rows are of no month" in refused.message and "monthly report" in refused.remedy
+    assert (refused.reason, refused.column_name) == ("incomplete_answer", "usage_quarter")
+    assert "21 days after the end" in refused.remedy
+
+
+def test_a_quarter_of_two_model_versions_is_refused_since_its_months_cannot_be_told(tmp_path: Path) -> None:
+    write_csv(tmp_path / f"payer={PAYER}/q.csv", QUARTERLY.replace("2026-04", "2026-Q1").replace("1,1,1,v3.0.1", "1,1,1,v3.0.0"))
+    assert (only_refusal("aws_carbon", tmp_path).column_name, only_refusal("aws_carbon", tmp_path).reason) == (
+        "model_version",
+        "wrong_value",
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "column", "reason"),
     [
-        (MONTHLY.replace("usage_month", "usage_quarter").replace("2026-04", "2026-Q2"), "usage_quarter", "unsupported_format"),
+        (QUARTERLY.replace("2026-04", "FY2026-Q2"), "usage_quarter", "unsupported_format"),
+        (QUARTERLY, "usage_quarter", "wrong_type"),
+        (MONTHLY.replace("usage_month", "usage_year").replace("2026-04", "2025"), "usage_year", "wrong_type"),
         (f"{HEADER}\n", None, "no_rows"),
         (MONTHLY.replace("2026-05", "2026-13"), "usage_month", "wrong_type"),
         (MONTHLY.replace("2026-05", ""), "usage_month", "missing_value"),

@@ -373,6 +373,16 @@ def test_a_carbon_cell_is_divided_by_list_cost() -> None:
     assert Decimal("0.001284") * 1000 == Decimal("1.284")
 
 
+def test_a_quarter_is_divided_by_what_was_billed_in_each_month_or_by_days() -> None:
+    weights = {"April": 480, "May": 1440, "June": 960}
+    for month, mass in kilograms(Decimal(6091), weights).items():
+        of_run = kilograms(mass, {"a": 1, RESIDUAL: 1})["a"]
+        whole, part = (f"{amount:,f}".rstrip("0").rstrip(".") for amount in (mass, of_run))
+        has("emissions", f"| {month} | {weights[month]} / 2880 | {whole} | {part} |")
+    days = kilograms(Decimal("0.092"), {"April": 30, "May": 31, "June": 30}).values()
+    has("emissions", "make {:f}, {:f} and {:f} kg".format(*days))
+
+
 @pytest.mark.parametrize(
     ("written", "value"),
     [

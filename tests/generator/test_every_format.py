@@ -1,13 +1,14 @@
 """Two years of payers on both clouds in every format: what is published is what was drawn, to the last digit.
 
 A refresh of all months, and one after a late credit and a correction of a month half a year old. Each format of AWS comes with
-one of Google's and with one form of AWS's carbon, so that all of them are read.
+one of Google's and with one form of AWS's carbon, so that all of them are read, and with reports of carbon by quarter.
 """
 
 from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal
@@ -18,6 +19,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from tests.aws_apis import emissions
 from tests.conftest import Command
 from tests.connectors.focus import FOCUS, focus_of
 from tests.connectors.gcp import write_lines, write_partition
@@ -29,8 +31,8 @@ from tests.oracle.compare import differences
 from tests.oracle.google_builders import BILLING_ACCOUNT, GoogleExports
 from tests.oracle.oracle import Oracle
 from tests.oracle.two_google_years import LAST as MAY
+from tests.oracle.two_google_years import MOVED_BY_FEES, Years, month_after, residuals, total
 from tests.oracle.two_google_years import Drawn as DrawnOfGoogle
-from tests.oracle.two_google_years import Years, total
 
 pytestmark = [pytest.mark.slow, pytest.mark.in_turn]
 SEED, NOW = 20260603, "2026-06-20T00:00:00Z"
@@ -39,7 +41,7 @@ JUNE = date(2026, 6, 1)
 DOUBTS = {"FOCUS 1.0": {"zero_priced": 12 + 2}, "FOCUS 1.2": {"zero_priced": 2, "unknown_block": 1}}
 OF_GOOGLE = ("Parquet", "JSON lines", "FOCUS")
 CONSOLE = (
-    "usage_month,service,region,total_lbm_emissions,total_mbm_emissions,total_scope_1_emissions_value,"
+    "{time},service,region,total_lbm_emissions,total_mbm_emissions,total_scope_1_emissions_value,"
     "total_scope_2_lbm_emissions_value,total_scope_2_mbm_emissions_value,total_scope_3_lbm_emissions_value,"
     "total_scope_3_mbm_emissions_value,cfe_savings_value,model_version"
 )
@@ -54,11 +56,13 @@ class World:
     place: int
     plan: Amazon = field(init=False)
     google: list[DrawnOfGoogle] = field(init=False)
+    google_records: list[dict] = field(init=False)
     config: Path = field(init=False)
     is_later: bool = False
 
     def __post_init__(self) -> None:
-        self.plan, self.google = Amazon(SEED), Years(SEED, "EUR", 0.875).rows
+        years = Years(SEED, "EUR", 0.875)
+        self.plan, self.google, self.google_records = Amazon(SEED), years.rows, years.records
         self.exports = GoogleExports(self.folder)
         self.tonnes = {month: f"{number + 1}.{number * 7919 % 10**6:06d}" for number, month in enumerate(amazon.months())}
 
@@ -100,7 +104,7 @@ class World:
         self._write_carbon()
         self._write_totals()
         records = [run(name, *map(_node, held)) for name, held in self.plan.held.items()]
-        for number, record in enumerate([*records, *self.plan.jobs]):
+        for number, record in enumerate([*records, *self.google_records, *self.plan.jobs]):
             name = f"r-{number}.json" if "TrainingJobArn" in record else f"r-{number}.run.json"
             (self.exports._source("runs", "training_runs") / name).write_text(json.dumps(record), encoding="utf-8")
         return self.exports.config()
@@ -126,17 +130,40 @@ class World:
             else:
                 write_lines(location, f"{day}", *rows)
 
+    @property
+    def quarters(self) -> dict[str, Decimal]:
+        """Tonnes of each quarter of which every month was drawn."""
+        found: dict[str, list[Decimal]] = {}
+        for month in amazon.months():
+            found.setdefault(f"{month.year}-Q{(month.month + 2) // 3}", []).append(Decimal(self.tonnes[month]))
+        return {quarter: sum(tonnes, Decimal(0)) for quarter, tonnes in found.items() if len(tonnes) == 3}
+
     def _write_carbon(self) -> None:
+        """By month in one of three forms, and by quarter beside it."""
         months = amazon.months()
-        if self.place % 2:
-            location = self.exports._source("carbon", "aws_carbon") / f"payer={DOLLARS.id}" / f"account={ACCOUNT}"
+        self._write_report("quarters", "usage_quarter", self.quarters)
+        if self.of_google_form == "JSON lines":
+            location = self.exports._source("carbon", "aws_carbon") / f"payer={DOLLARS.id}"
             location.mkdir(parents=True, exist_ok=True)
-            rows = (f"{month:%Y-%m},AmazonEC2,US East (Ohio),{self.tonnes[month]},0,0,0,0,0,0,0,v3.0.1" for month in months)
-            (location / "report.csv").write_text("\n".join([CONSOLE, *rows]) + "\n", encoding="utf-8")
+            ohio = {"USAGE_ACCOUNT_ID": ACCOUNT, "REGION": "us-east-2"}
+            results = [
+                emissions(f"{month:%Y-%m}", f"{month_after(month):%Y-%m}", float(self.tonnes[month]), **ohio) for month in months
+            ]
+            (location / "answer.json").write_text(json.dumps({"Results": results}), encoding="utf-8")
+            return
+        if self.place % 2:
+            self._write_report("carbon", "usage_month", {f"{month:%Y-%m}": self.tonnes[month] for month in months})
             return
         for month in months:
             start = {"usage_period_start": datetime(month.year, month.month, 1)}  # noqa: DTZ001 - a provider's naive time
             self.exports.carbon([carbon(float(self.tonnes[month]), **start)], period=f"{month:%Y-%m}")
+
+    def _write_report(self, source: str, time: str, tonnes: Mapping[str, object]) -> None:
+        """A report of the console of one account."""
+        location = self.exports._source(source, "aws_carbon") / f"payer={DOLLARS.id}" / f"account={ACCOUNT}"
+        location.mkdir(parents=True, exist_ok=True)
+        rows = (f"{name},AmazonEC2,US East (Ohio),{total},0,0,0,0,0,0,0,v3.0.1" for name, total in tonnes.items())
+        (location / "report.csv").write_text("\n".join([CONSOLE.format(time=time), *rows]) + "\n", encoding="utf-8")
 
     def _write_totals(self) -> None:
         """Every invoice, as somebody types it: of AWS by month of use, of Google by the month of the invoice."""
@@ -296,6 +323,16 @@ def emissions_that_differ(world: World) -> list[str]:
     return wrong
 
 
+def quarters_that_differ(world: World) -> list[str]:
+    """The report by quarter and the months of the book agree to the gram, in whichever form the months came."""
+    found = world.rows(
+        "select year(usage_month) || '-Q' || quarter(usage_month), provider_total, difference from marts.fct_reconciliation "
+        "where source_name = 'quarters' and measure = 'provider_total_location_based_kgco2e'"
+    )
+    published = {quarter: amounts for quarter, *amounts in found}
+    return compared("quarter", published, {quarter: [1000 * tonnes, Decimal(0)] for quarter, tonnes in world.quarters.items()})
+
+
 def google_that_differs(world: World) -> list[str]:
     wrong = []
     both = f"(select * from {{}} where payer_account_id = '{BILLING_ACCOUNT}')"
@@ -307,6 +344,16 @@ def google_that_differs(world: World) -> list[str]:
         )
         truth = total(world.of_google, lambda one: one.used, lambda one, name=measure: getattr(one, name))
         wrong += compared(f"Google {measure}", dict(found), {key: Decimal(cost).scaleb(-6) for key, cost in truth.items()})
+        found = world.rows(
+            f"select usage_month, reason, sum({measure}_cost) from {both.format('marts.fct_residual_costs')} group by 1, 2"
+        )
+        moved = {row.used for row in world.of_google if row.is_amortised and measure == "effective"}
+        placed = {(month, why): cost for month, why, cost in found if cost and not (month in moved and why in MOVED_BY_FEES)}
+        truth = residuals(world.of_google, measure)
+        if world.of_google_form == "FOCUS":  # which states that a row is a correction, and not of which kind
+            truth = {(month, "provider_adjustment" if why == "credit" else why): cost for (month, why), cost in truth.items()}
+        reasons = {key: Decimal(cost).scaleb(-6) for key, cost in truth.items()}
+        wrong += compared(f"Google {measure} of no run", placed, reasons)
     found = world.rows(f"select training_run_id, sum(billed_cost) from {both.format('marts.fct_run_cell_costs')} group by 1")
     truth = total(world.of_google, lambda one: one.run, lambda one: one.billed)
     del truth[""]
@@ -326,7 +373,7 @@ def refreshed(world: World, trainledger: Command) -> None:
 def differing(world: World) -> list[str]:
     checks = (
         *(costs_that_differ, runs_that_differ, list_costs_that_differ, balances_that_differ, invoices_that_differ),
-        *(emissions_that_differ, google_that_differs, doubts_that_differ, chip_hours_that_differ),
+        *(emissions_that_differ, quarters_that_differ, google_that_differs, doubts_that_differ, chip_hours_that_differ),
     )
     return [line for check in checks for line in check(world)]
 

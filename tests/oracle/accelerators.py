@@ -41,12 +41,18 @@ def named_by(line: Line | GoogleLine) -> str:
         if plan := _PLAN_OF_FAMILY.search(line.usage_type):
             return plan[1] if facts.ACCELERATED.match(f"{plan[1]}.") else ""
         return line.instance_type if facts.ACCELERATED.match(line.instance_type) or line.is_host else ""
-    if google.usage_component(line.sku, "") != "accelerator":
+    if line.is_fee and google.usage_component(line.sku, "") == "accelerator":
+        return named_in(line.sku) or ("tpu" if google.is_tpu(line.sku) else "gpu")
+    return named_in(line.sku)
+
+
+def named_in(sku: str) -> str:
+    """The TPU or GPU that the description of a SKU of Google's names, '' where it names none."""
+    if google.usage_component(sku, "") != "accelerator":
         return ""
-    if google.is_tpu(line.sku):
-        return line.generation or ("tpu" if line.is_fee else "")
-    words = line.sku.lower()
-    return next((name for wording, name in _GPUS.items() if re.search(wording, words)), "gpu" if line.is_fee else "")
+    if google.is_tpu(sku):
+        return google.generation_of(sku)
+    return next((name for wording, name in _GPUS.items() if re.search(wording, sku.lower())), "")
 
 
 def is_of_commitment(line: Line | GoogleLine) -> bool:

@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
+from tests.connectors.prices import price
+
 from .any_cluster import Clusters
 from .builders import hour, run
 from .google_builders import (
@@ -34,6 +36,13 @@ TRAINIUM = "i-0feed"
 TRAINIUM_RUNS = ["a-run-1", "a-run-2", "a-run-3"]
 REGIONS = {"tpu-0": "us-east5", "tpu-1": "us-central1", "tpu-2": "us-central1", "tpu-3": "us-east5", TRAINIUM: "us-east-2"}
 HOURS = 24
+# of the bill's days 1 April and 1 May: a list of 4 March is in force until 1 April, and one of 3 April until 1 May
+LISTS = ("2026-03-04", "2026-03-20", "2026-04-01", "2026-04-03", "2026-04-20", "2026-05-01")
+UNRECOGNISED = (
+    "TPU Ultra running in Iowa", "TPU Ultra running in Columbus", "Tpu99x running in Columbus",
+    "Nvidia L9 GPU running in Columbus", "Nvidia vGPU license in Columbus",
+    "Custom training management fee on TpuV5e in Columbus",
+)  # fmt: skip
 SKUS = (
     "N2 Instance Core running in Columbus", "N2 Instance Ram running in Columbus", "Balanced PD Capacity in Columbus",
     "Network Inter Zone Data Transfer Out", "Output tokens", "DWS Defined Duration V6e running in Columbus", "TPU Ultra",
@@ -54,6 +63,7 @@ class Draw:
         self.own = random.Random(seed)
         self.spot = random.Random(seed)
         self.parts = random.Random(seed)
+        self.listed = random.Random(seed)
         self.clusters = Clusters(seed)
 
     def amount(self, top: float = 40) -> float:
@@ -176,6 +186,35 @@ class Draw:
             of_type["v4"] | {"price_per_hour": "3.22", "valid_from": "2026-04-01"},
             of_type["v4"] | {"price_per_hour": "4", "currency": "EUR"},
             of_type["v5p"] | {"price_per_hour": "2", "purchase_option": "spot"},
+        ]
+
+    def price_list(self, day: str) -> list[dict]:
+        """What a day's list has: hours at a price, hours of which two prices or tiers are stated, and SKUs that no rule knows."""
+
+        def listed(sku: str, *regions: str, **changes: object) -> dict:
+            return price(sku, self.listed.choice(["1.2", "2.345678901", "3.22"]), *regions, day=day, **changes)
+
+        rows = [
+            listed(f"{name}{mode} running in {place}", region)
+            for name in ("TpuV5p", "TpuV5e", "TpuV6e", "Cloud TPU v4 pod", "Nvidia H100 80GB GPU")
+            for mode in ("", " attached to Spot Preemptible VMs")
+            for place, region in (("Iowa", "us-central1"), ("Columbus", "us-east5"))
+            if self.listed.random() < 0.8
+        ]
+        two = listed("TpuV6e in two tiers running in Columbus", "us-east5")
+        two["list_price"] = {"tiered_rates": two["list_price"]["tiered_rates"] * 2}
+        return [
+            *rows,
+            two,
+            listed("TpuV5p running in Americas", "us-central1", "us-east5"),  # at a second price, or the same once more
+            listed("TpuV5p running in Iowa", "us-central1", account_currency_code="EUR"),
+            listed("TpuV5e in all of a month running in Iowa", "us-central1", pricing_unit="mo"),
+            listed("TpuV5e for Vertex AI running in Iowa", "us-central1", service={"id": "C7E2-9256-1C43"}),
+            listed("Commitment v1: TpuV5p in Iowa for 1 Year", "us-central1"),
+            listed("Reserved V6e TPU in Columbus in Calendar Mode", "us-east5"),
+            listed("DWS Defined Duration V6e running in Columbus", "us-east5"),
+            *self.listed.sample([listed(sku, "us-east5") for sku in UNRECOGNISED], 3),
+            listed("Instance Core running in Columbus", "us-east5"),
         ]
 
     def _drawable_wh(self, records: list[dict], run_id: str, month: str, region: str | None = None) -> int:
@@ -301,4 +340,6 @@ def write_any_google(exports: GoogleExports, seed: int) -> list[dict]:
     figures = draw.own_figures(records)
     exports.own_figures(*figures)
     exports.own_prices(*draw.prices())
+    for day in sorted(draw.listed.sample(LISTS, 3)):
+        exports.google_prices(draw.price_list(day), day)
     return figures

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 
 from . import facts, seeds
-from .exports import Delivery, moment
+from .exports import Delivery, moment, months_named
 from .numerals import MASS, units
 from .rows import rows_of
 
@@ -38,6 +38,7 @@ class CarbonCells:
     masses: dict[CarbonCell, Masses] = field(default_factory=dict)  # of the rows that stand
     quarantined: dict[CarbonCell, Masses] = field(default_factory=dict)
     elected: dict[tuple[str, str, date], str] = field(default_factory=dict)  # provider, payer, month -> model version
+    of_periods: set[CarbonCell] = field(default_factory=set)  # those that are a share of a quarter or a year
 
     def is_elected(self, cell: CarbonCell) -> bool:
         return self.elected[cell[1], cell[2], cell[6]] == cell[7]
@@ -102,23 +103,33 @@ CONSOLE = {"product_code": "service", "location": "region", "model_version": "mo
 }
 
 
+def report_rows(delivery: Delivery) -> Iterator[tuple[str, list[date], tuple, Masses]]:
+    """The rows of a report of the console: model version, months, payer to region, masses."""
+    for key, path in delivery.files:
+        accounts = dict(part.split("=") for part in key.split("/") if part.startswith(("payer=", "account=")))
+        payer, account = accounts["payer"], accounts.get("account", accounts["payer"])
+        for row in rows_of(path, {"usage_month", "usage_quarter", "usage_year", *CONSOLE.values()}):
+            stated = {name: row.get(column) for name, column in CONSOLE.items()}
+            named = _region(stated)
+            place = (
+                payer,
+                account,
+                facts.carbon_product(stated["product_code"] or ""),
+                seeds.region_by_carbon_name().get(named, named),
+            )
+            text = str(row.get("usage_month") or row.get("usage_quarter") or row.get("usage_year"))
+            months = [date.fromisoformat(f"{text}-01")] if "usage_month" in row else months_named(text)
+            yield str(row["model_version"]), months, place, _masses(stated)
+
+
 def console_rows(deliveries: Iterable[Delivery]) -> Iterator[CarbonRow]:
     """The rows of a monthly report that are of the delivery's month and version."""
     for delivery in deliveries:
-        month, _, version = delivery.partition.split("~")[0].partition("@")
-        for key, path in delivery.files:
-            accounts = dict(part.split("=") for part in key.split("/") if part.startswith(("payer=", "account=")))
-            payer, account = accounts["payer"], accounts.get("account", accounts["payer"])
-            for row in rows_of(path, {"usage_month", *CONSOLE.values()}):
-                if (row["usage_month"], row["model_version"]) != (month, version):
-                    continue
-                stated = {name: row.get(column) for name, column in CONSOLE.items()}
-                named = _region(stated)
-                region = seeds.region_by_carbon_name().get(named, named)
-                product = facts.carbon_product(stated["product_code"] or "")
-                place = payer, account, product, region, date.fromisoformat(f"{month}-01"), version
-                is_known = is_global(region, "AWS") or region in facts.KNOWN_REGIONS
-                yield CarbonRow((delivery.source_name, "AWS", *place), _masses(stated), is_known)
+        of_month, _, of_version = delivery.partition.split("~")[0].partition("@")
+        for version, (month, *_), place, masses in report_rows(delivery):
+            if (f"{month:%Y-%m}", version) == (of_month, of_version):
+                is_known = is_global(place[-1], "AWS") or place[-1] in facts.KNOWN_REGIONS
+                yield CarbonRow((delivery.source_name, "AWS", *place, month, version), masses, is_known)
 
 
 def beside(exported: Iterable[CarbonRow], reported: Iterable[CarbonRow]) -> Iterator[CarbonRow]:

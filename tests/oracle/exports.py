@@ -6,8 +6,8 @@ Knows the local folder layouts of CUR 2.0, legacy CUR and the carbon export. Rea
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 from .numerals import OracleError
@@ -93,16 +93,40 @@ def carbon_deliveries(source_name: str, location: Path) -> Iterator[Delivery]:
 
 def console_deliveries(source_name: str, location: Path) -> Iterator[Delivery]:
     """A month and model version of a report of the console, for the account of its folder."""
+    yield from _report_deliveries(source_name, location, ("usage_month",))
+
+
+def period_deliveries(source_name: str, location: Path) -> Iterator[Delivery]:
+    """A quarter or a year of such a report that was written 21 days after its end or later, by its months."""
+    for delivery in _report_deliveries(source_name, location, ("usage_quarter", "usage_year")):
+        text, _, rest = delivery.partition.partition("@")
+        months = months_named(text)
+        after = (months[-1] + timedelta(days=31)).replace(day=1)
+        if delivery.published_at >= datetime(after.year, after.month, after.day, tzinfo=UTC) + timedelta(days=21):
+            yield replace(delivery, partition=f"{months[0]:%Y-%m}..{months[-1]:%Y-%m}@{rest}")
+
+
+def months_named(text: str) -> list[date]:
+    """The months of a calendar quarter or a year, however it is written."""
+    year = int(next(iter(re.findall(r"\d{4}", text))))
+    quarter = re.search(r"[Qq](\d)", text)
+    first, count = (3 * int(quarter[1]) - 2, 3) if quarter else (1, 12)
+    return [date(year, month, 1) for month in range(first, first + count)]
+
+
+def _report_deliveries(source_name: str, location: Path, times: tuple[str, ...]) -> Iterator[Delivery]:
     for path in sorted(location.glob("**/*.csv*")):
         accounts = [
             part.partition("=")[2] for part in path.relative_to(location).parts if part.startswith(("payer=", "account="))
         ]
         if not accounts:
             continue
-        months = {(row["usage_month"], row["model_version"]) for row in rows_of(path, {"usage_month", "model_version"})}
-        for month, version in sorted(months):
-            key = path.relative_to(location).as_posix()
-            yield Delivery(source_name, f"{month}@{version}~{accounts[-1]}", modified_at(path), ((key, path),))
+        rows = list(rows_of(path, {"usage_month", "usage_quarter", "usage_year", "model_version"}))
+        time = next(iter([name for name in ("usage_month", "usage_quarter", "usage_year") if rows and name in rows[0]]), None)
+        if time in times:
+            for text, version in sorted({(row[time], row["model_version"]) for row in rows}):
+                key = path.relative_to(location).as_posix()
+                yield Delivery(source_name, f"{text}@{version}~{accounts[-1]}", modified_at(path), ((key, path),))
 
 
 def elect(deliveries: Iterator[Delivery], as_published: datetime | None = None) -> list[Delivery]:

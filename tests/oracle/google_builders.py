@@ -7,6 +7,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tests.connectors.prices import PRICING
+
 from .builders import Exports
 
 BILLING_ACCOUNT = "0A0A0A-1B1B1B-2C2C2C"
@@ -148,6 +150,10 @@ class GoogleExports(Exports):
 
     def google_carbon(self, rows: list[dict], month: str = "2026-04") -> None:
         self._partition(self._source("gcp-carbon", "gcp_carbon") / f"_PARTITIONTIME={month}-01", rows, _CARBON)
+
+    def google_prices(self, rows: list[dict], day: str) -> None:
+        """A day's price list: rows of tests/connectors/prices.py."""
+        self._partition(self._source("price-list", "gcp_prices") / f"_PARTITIONTIME={day}", rows, PRICING)
 
     def neuron(self, host: str, documents: list[tuple[str, dict]], run: str = "", name: str = "n") -> None:
         """Documents with the time they arrived."""

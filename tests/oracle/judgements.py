@@ -172,7 +172,7 @@ def complete_emissions(rows: dict[tuple, dict], judged: Judgements, emissions: E
     for run, *cell in emissions.runs:
         if cells.is_elected(tuple(cell)):
             versions[run, cell[6], cell[1]].add(cell[7])
-            products[run, cell[6], cell[1]].add(cell[4])
+            products[run, cell[6], cell[1]].add("Other" if tuple(cell) in cells.of_periods else cell[4])
     for place, row in rows.items():
         places = judged.places(place)
         is_published = bool(places) and all(one in judged.calendar.published for one in places)
@@ -200,11 +200,12 @@ def complete_reconciliation(rows: dict[tuple, dict], judged: Judgements, cells: 
     """
     for key, row in rows.items():
         *place, _, unit, version, method, source_name = key
-        is_book = unit != "kgCO2e" or cells.is_elected((source_name, *place, version))
-        row["is_elected"] = method == "conservation" and is_book
+        row["is_elected"] = method == "conservation" and (unit != "kgCO2e" or cells.is_elected((source_name, *place, version)))
         row.setdefault("ratio", None)
         if method == "modelled_vs_provider" and row["modelled_total"] is not None and row["runs_total"]:
             row["ratio"] = nine_decimals(float(row["modelled_total"]) / float(row["runs_total"]))
+        if method == "cross_check" and unit == "kgCO2e" and row["provider_total"] and row["difference"] is not None:
+            row["ratio"] = nine_decimals(float(row["provider_total"] - row["difference"]) / float(row["provider_total"]))
         row["weight_coverage_ratio"] = None
         if method == "conservation" and unit == "kgCO2e" and (found := judged.weighted.get(tuple(place))):
             row["weight_coverage_ratio"] = nine_decimals(found[1] / found[0])

@@ -1,6 +1,7 @@
 """What usage would have cost on demand: as the bill lists it, else hours of accelerators at a known price. None elsewhere.
 
-The rules of docs/methodology/cost.md a second time. Known are the organisation's own prices: of the region before of every one.
+The rules of docs/methodology/cost.md a second time. Known are the organisation's own prices, of the region before of every one,
+and behind them what Google's list had on the day (google_prices.py).
 """
 
 import re
@@ -28,13 +29,14 @@ class Price:
     starts: date
     ends: date
     value: Fraction
+    is_list: bool = False  # Google's, and not the organisation's own
 
     def is_of(self, place: tuple[str, str, str], region: str, day: date) -> bool:
         return self.place == place and self.region in (None, region) and self.starts <= day < self.ends
 
     @property
-    def strength(self) -> tuple[bool, date]:
-        return self.region is not None, self.starts
+    def strength(self) -> tuple[bool, bool, date]:
+        return not self.is_list, self.region is not None, self.starts
 
 
 def _price(row: dict[str, str]) -> Price:

@@ -18,15 +18,17 @@ from .blocks import prepare_blocks, unknown_blocks
 from .calibration import calibrated_watts
 from .capacities import read_capacities
 from .carbon import aws_rows, beside, console_rows, gather
+from .carbon_periods import check_rows, divide_among_months, period_rows
 from .cross_checks import cross_check_rows
 from .doubts import Judge, plausible_readings, plausible_samples
 from .energy import hold_energy, run_rows, unknown_months
-from .exports import Delivery, bill_deliveries, carbon_deliveries, console_deliveries, elect, moment
+from .exports import Delivery, bill_deliveries, carbon_deliveries, console_deliveries, elect, moment, period_deliveries
 from .final_bills import closed_months, cut
 from .google_carbon import carbon_projects, google_rows
 from .google_commitments import amortise
 from .google_exports import nested_rows, partition_deliveries
 from .google_focus import as_detailed
+from .google_prices import PriceLists
 from .holdings import holds_of
 from .invoices import invoice_rows
 from .judgements import (
@@ -181,7 +183,8 @@ class Oracle:
         capacities = read_capacities(self._locations("user_inputs"), as_published)
         self.unknown_blocks = unknown_blocks(prepare_blocks(self.lines, self.runs.plans_of_job, capacities), self.lines)
         self.flows = aws_flows(self.lines) | amortise(self.google_lines, self.tag_keys)
-        price(lines, read_prices(self._locations("user_inputs"), as_published))
+        self.price_lists = PriceLists(self._elected("gcp_prices", partition_deliveries))
+        price(lines, [*read_prices(self._locations("user_inputs"), as_published), *self.price_lists.on_demand()])
         doubt_zeros(lines, read_grants(self._locations("user_inputs"), as_published))
         divided = divide_among_pods(self.lines, self.runs, self.tag_keys)
         note_recorded(divided, self.google_lines, self.runs, self.tag_keys)
@@ -191,12 +194,20 @@ class Oracle:
         aws_carbon = self._elected("aws_carbon", carbon_deliveries)
         exported = list(aws_rows(aws_carbon))
         reported = self._elected("aws_carbon", console_deliveries)
-        self.carbon = gather(chain(exported, beside(exported, console_rows(reported)), carbon_rows))
+        reports = list(beside(exported, console_rows(reported)))
+        billed = {(line.payer_account_id, line.usage_month) for line in self.lines}
+        of_periods = period_rows(self._elected("aws_carbon", period_deliveries))
+        of_months = divide_among_months(of_periods, [*exported, *reports], billed, emission_tables.weigh(self.parts))
+        self.compared = [*of_months.compared, *period_rows(self._elected("aws_carbon", period_deliveries, is_book=False))]
+        self.carbon = gather(chain(exported, reports, of_months.rows, carbon_rows))
+        self.carbon.of_periods = {row.cell for row in of_months.rows}
+        published = published_carbon([*aws_carbon, *reported, *google_carbon], self.carbon)
+        published |= {("AWS", *place): at for place, at in of_months.published.items()}
         self.water = read_water(self._locations("aws_water"), as_published)
         self.calendar = Calendar(
             billed={(line.provider_name, line.payer_account_id, line.usage_month) for line in lines},
             closed=closed,
-            published=published_carbon([*aws_carbon, *reported, *google_carbon], self.carbon),
+            published=published,
             now=moment(now) if now else None,
         )
         self.stated_totals = [
@@ -242,6 +253,7 @@ class Oracle:
         reconciled |= reconciliation_rows(self.energy, emissions, self.carbon, self.parts, self.own)
         reconciled |= invoice_rows(self.google_lines)
         reconciled |= total_rows(self.stated_totals, lines, rounding, self.calendar.closed)
+        reconciled |= check_rows(self.compared, self.carbon)
         judged = Judgements.of(self.parts, self.calendar)
         run_costs = cost_tables.run_rows(costs, run_months, self.reporting_currency, self.rates)
         complete_costs(run_costs, judged, run_months)

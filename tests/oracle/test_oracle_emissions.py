@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from .builders import NODE, Exports, carbon, hour, run
+from .builders import ACCOUNT, NODE, PAYER, Exports, carbon, hour, run
 from .oracle import Oracle, Tables
 
 TEN, ELEVEN = "2026-04-10T10:00:00", "2026-04-10T11:00:00"
@@ -105,3 +105,37 @@ def test_a_month_with_chips_held_and_no_bill_is_still_published(exports: Exports
 
 def test_the_account_is_part_of_the_cell(exports: Exports) -> None:
     assert reasons(read(exports, [carbon(0.005, usage_account_id="999999999999")])) == {"no_usage": 5}
+
+
+def write_quarter(exports: Exports, *rows: str) -> None:
+    folder = exports._source("console", "aws_carbon") / f"payer={PAYER}" / f"account={ACCOUNT}"
+    folder.mkdir(parents=True)
+    text = "usage_quarter,service,region,total_lbm_emissions,model_version\n" + "".join(f"{row},v3.0.1\n" for row in rows)
+    (folder / "q.csv").write_text(text, encoding="utf-8")
+
+
+def test_a_quarter_is_divided_by_what_was_billed_in_each_month_and_without_that_by_days(exports: Exports) -> None:
+    """50 were billed in April, 30 in May and 20 in June; a fifth of April's is the run's."""
+    write_quarter(exports, "2026-Q2,AmazonEC2,US East (Ohio),0.010", "2026-Q2,AmazonEC2,Global,0.000091")
+    for month, cost in (("05", 30.0), ("06", 20.0)):
+        exports.bill([hour(f"2026-{month}-10T10:00:00", cost)], period=f"2026-{month}")
+    tables = Oracle(exports.config()).tables()
+    [row] = tables["fct_run_cell_emissions"].values()
+    assert row[LOCATION_BASED] == 1
+    found = {(key[6].month, key[-1]): row[LOCATION_BASED] for key, row in tables["fct_residual_emissions"].items()}
+    by_month = {month: sum(mass for (of, why), mass in found.items() if of == month and why != "global") for month in (4, 5, 6)}
+    assert by_month == {4: 4, 5: 3, 6: 2}
+    assert {key: float(mass) for key, mass in found.items() if key[1] == "global"} == {
+        (4, "global"): 0.03, (5, "global"): 0.031, (6, "global"): 0.03
+    }  # fmt: skip
+
+
+def test_a_quarter_beside_a_month_of_its_own_is_compared_with_all_three(exports: Exports) -> None:
+    write_quarter(exports, "Q2 2026,AmazonEC2,US East (Ohio),0.010")
+    for month in (4, 5, 6):
+        exports.carbon([carbon(0.003, usage_period_start=f"2026-{month:02d}-01")], period=f"2026-{month:02d}")
+    tables = Oracle(exports.config()).tables()
+    [(key, row)] = [
+        (key, row) for key, row in tables["fct_reconciliation"].items() if key[9] == "cross_check" and key[6] == LOCATION_BASED
+    ]
+    assert (key[5], row["provider_total"], row["difference"]) == (date(2026, 6, 1), 10, 1)

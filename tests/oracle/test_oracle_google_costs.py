@@ -5,6 +5,8 @@ from decimal import Decimal
 
 import pytest
 
+from tests.connectors.prices import price
+
 from .builders import HELD, TEN
 from .google_builders import GLOBAL_NAME, PROJECT, TPU, GoogleExports, credits_of, labels_of, tpu_hour, tpu_run
 from .google_facts import generation_of, usage_component
@@ -290,3 +292,21 @@ def test_what_of_a_commitment_was_not_used_is_of_the_accelerator_in_its_sku(
     tables = ledger([tpu_hour(TEN, 10.0, sku, resource=None)])
     assert [key[-3:] for key in tables["fct_residual_costs"]] == [("fee", name, "unused_commitment")]
     assert [(row["accelerator_type"], row["accelerator_family"]) for row in tables["fct_prepaid"].values()] == [bought]
+
+
+@pytest.mark.parametrize(("day", "expected"), [("2026-04-01", Decimal("9.6")), ("2026-03-01", None), ("2026-04-11", None)])
+def test_a_list_prices_hours_of_its_day_and_four_weeks(
+    exports: GoogleExports, ledger: Callable[..., Tables], day: str, expected: Decimal | None
+) -> None:
+    """Eight chip-hours of Spot on 10 April, a chip listed at 1.20 on demand; of two prices of one thing neither counts."""
+    eight = {"usage": {"amount": 28_800.0, "amount_in_pricing_units": 8.0, "pricing_unit": "hour"}}
+    row = tpu_hour(TEN, 4.8, "TpuV5e attached to Spot Preemptible VMs running in Columbus", **eight)
+    spot, zero = (price("TpuV5e attached to Spot Preemptible VMs", cost, "us-east5", day=day) for cost in ("0.6", "0"))
+    exports.google_prices([price("TpuV5e running in Columbus", "1.2", "us-east5", day=day), spot, zero], day)
+    assert by_run(ledger([row], tpu_run("a", (TPU, *HELD, 8), kind="v5e")), "on_demand_list_cost") == {
+        ("a", "accelerator", "resource_time"): expected
+    }
+    exports.google_prices(
+        [price(f"TpuV5e running in {place}", cost, "us-east5", day=day) for place, cost in (("O", "1.2"), ("I", "1"))], day
+    )
+    assert {*by_run(Oracle(exports.config()).tables(), "on_demand_list_cost").values()} == {None}

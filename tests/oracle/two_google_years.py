@@ -1,8 +1,9 @@
 """Two years of a Google billing account, drawn from one seed, with the truth of each row kept beside it in whole millionths.
 
-Four TPU generations, on demand and bought otherwise, commitments in Google's old model and in its new one, promotions, tax,
-rounding, rows that come up to 60 days late, corrections on a later invoice than the use they take back. What a total must be is
-added up here from what was drawn, not read from any row: a second kind of truth beside the oracle, which reads the export.
+Four TPU generations, on demand and bought otherwise, commitments in Google's old model and in its new one, promotions, goodwill,
+tax, rounding, hours that a record has, that are idle and that no record has, rows that come up to 60 days late, corrections on a
+later invoice than the use they take back. What a total must be is added up here from what was drawn, not read from any row: a
+second kind of truth beside the oracle, which reads the export.
 """
 
 import random
@@ -12,19 +13,21 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
-from .google_builders import PROJECT, credits_of, labels_of, tpu_hour
+from .google_builders import PROJECT, credits_of, labels_of, tpu_hour, tpu_run
 
 FIRST, LAST = date(2024, 6, 1), date(2026, 5, 1)
 LATE = date(2026, 6, 2), date(2026, 6, 16)  # days on which the late rows of April 2026 are delivered
 NEW_MODEL_FROM = datetime(2025, 7, 16, tzinfo=UTC)  # in the middle of a month, which so has both models
 GENERATIONS = {"v5e": "TpuV5e", "v5p": "TpuV5p", "v6e": "TpuV6e", "v7x": "TPU7x"}
 MOVED = datetime(2025, 4, 1, tzinfo=UTC)  # the day on which the project went into another folder, with another owner
+OF_RECORDS = "401000000007"  # the project of which a scheduler keeps records
 UNSAID = date.min  # an invoice's month that follows from the day on which a row came
 OTHERWISE = (
     "TpuV6e attached to Spot Preemptible VMs running in Columbus",
     "DWS Defined Duration V6e running in Columbus",
     "Reserved TpuV6e in Columbus in Calendar Mode",
 )
+MOVED_BY_FEES = ("no_record", "unused_commitment")  # of what no run has what a fee moves between
 SPEND = "Commitment - dollar based v1: GCE for 1 year"
 CORE = {"sku": {"id": "CORE", "description": "N2 Instance Core running in Columbus"}}
 PRICES = {"COMMITTED_USAGE_DISCOUNT", "COMMITTED_USAGE_DISCOUNT_DOLLAR_BASE", "DISCOUNT", "FEE_UTILIZATION_OFFSET"}
@@ -41,6 +44,8 @@ class Drawn:
     effective: int  # promotions not taken off
     run: str
     row: dict
+    reason: str  # why it is no run's; '' of a run's
+    is_amortised: bool  # the fee of a commitment whose usage does not carry its price: it moves to what it covers
 
     @property
     def delivered(self) -> date:
@@ -59,30 +64,37 @@ def months() -> list[date]:
     return found
 
 
-def project_at(at: datetime) -> dict:
-    """The project as it was then: its labels, and the folders above it."""
+def project_at(at: datetime, number: str = PROJECT) -> dict:
+    """A project as it was then: its labels, and the folders above it."""
     folder, owner = ("2", "first") if at < MOVED else ("3", "second")
     above = [
         {"resource_name": f"folders/{folder}", "display_name": owner},
         {"resource_name": "organizations/1", "display_name": "o"},
     ]
-    return {"number": PROJECT, "labels": labels_of(owner=owner), "ancestry_numbers": f"/1/{folder}/", "ancestors": above}
+    return {"number": number, "labels": labels_of(owner=owner), "ancestry_numbers": f"/1/{folder}/", "ancestors": above}
 
 
 class Years:
     """Draws row by row; `rows` are all of them in the order of use."""
 
     def __init__(self, seed: int, currency: str = "USD", rate: float = 1.0) -> None:
-        self.random, self.modes = random.Random(seed), random.Random(seed + 1)
+        self.random, self.modes, self.nodes = random.Random(seed), random.Random(seed + 1), random.Random(seed + 2)
+        self._held: list[tuple] = []
         self.money = {"currency": currency, "currency_conversion_rate": rate}
         self.rows: list[Drawn] = []
         for month in months():
             self._month(month)
         self._late_rows()
 
+    @property
+    def records(self) -> list[dict]:
+        """The record of the run that no label names: when it held its node."""
+        return [tpu_run("run-recorded", *self._held)]
+
     def add(
         self, at: datetime, cost: int, wording: str, came: date, *, credits: dict[str, int] | None = None, run: str = "",
-        invoice: date | None = UNSAID, **columns: object,
+        invoice: date | None = UNSAID, reason: str = "no_record", is_amortised: bool = False, is_tagged: bool = True,
+        **columns: object,
     ) -> None:  # fmt: skip
         used, taken_off = at.date().replace(day=1), credits or {}
         if invoice is UNSAID:
@@ -93,10 +105,11 @@ class Years:
         row = tpu_hour(at.replace(tzinfo=None).isoformat(), cost / 10**6, wording, **columns)
         row |= {"credits": credits_of(**{kind: amount / 10**6 for kind, amount in taken_off.items()})}
         row |= {"invoice": invoice and {"month": f"{invoice:%Y%m}"}, "resource": columns.get("resource")}
-        row["labels"] = [*(columns.get("labels") or []), *(labels_of(training_run_id=run) if run else [])]
+        row["labels"] = [*(columns.get("labels") or []), *(labels_of(training_run_id=run) if run and is_tagged else [])]
         effective = cost + sum(amount for kind, amount in taken_off.items() if kind in PRICES)
         billed = cost + sum(taken_off.values())
-        self.rows.append(Drawn(came, used, invoice, billed, effective, run, row))
+        reason = "" if run else reason
+        self.rows.append(Drawn(came, used, invoice, billed, effective, run, row, reason, is_amortised))
 
     def _month(self, month: date) -> None:
         start = datetime(month.year, month.month, 1, tzinfo=UTC)
@@ -107,10 +120,12 @@ class Years:
         self._spend(at)
         self._fees(at)
         self._otherwise_bought(at)
+        self._without_labels(start)
         end = datetime.combine(month_after(month), datetime.min.time(), UTC) - timedelta(hours=1)
         for kind in ("tax", "rounding_error"):
             cost = self.random.randrange(1, 10**7) if kind == "tax" else self.random.randrange(-9, 10) * 10**3
-            self.add(end, cost, kind, end.date(), cost_type=kind, location=None, project=None, usage={})
+            reason = "tax" if kind == "tax" else "rounding"
+            self.add(end, cost, kind, end.date(), reason=reason, cost_type=kind, location=None, project=None, usage={})
 
     def _lag(self, at: datetime) -> date:
         """The day a row comes: most of them soon, some up to 60 days late. May's come in May, April's by the end of it."""
@@ -146,9 +161,9 @@ class Years:
         """An hour of cores under committed spend, and the fee for it: a credit in the old model, a row of its own in the new."""
         cost, saved = self.random.randrange(10**5, 10**6), self.random.randrange(1, 10**5)
         stated = {"labels": labels_of(**{"goog-originating-sku-id": "CORE"}), "subscription": {"instance_id": "spend"}}
-        stated |= {"location": None, "usage": {}}
+        stated |= {"location": None, "usage": {}, "reason": "unused_commitment"}
         if at < NEW_MODEL_FROM:
-            self.add(at, cost, SPEND, at.date(), **stated)
+            self.add(at, cost, SPEND, at.date(), is_amortised=True, **stated)
             off = {"COMMITTED_USAGE_DISCOUNT_DOLLAR_BASE": -cost - saved}
             self.add(at, cost + saved, "", at.date(), credits=off, run="run-host", **CORE)
         else:
@@ -165,14 +180,38 @@ class Years:
             off = {"FEE_UTILIZATION_OFFSET": -self.random.randrange(cost)} if is_new else {}
             stated = {"subscription": {"instance_id": f"cud-{generation}"} if is_new else None}
             wording = f"Commitment v1: {GENERATIONS[generation]} running in Columbus for 1 Year"
-            self.add(at, cost, wording, at.date(), credits=off, **stated)
+            reason = "unused_commitment"
+            self.add(at, cost, wording, at.date(), credits=off, reason=reason, is_amortised=not is_new, **stated)
 
     def _otherwise_bought(self, at: datetime) -> None:
         """Spot, flex-start and a reservation of the calendar, and an hour of that which was not used."""
         for wording in OTHERWISE:
             self.add(at, self.modes.randrange(10**6, 10**7), wording, at.date(), run="run-v6e")
         unused = {"system_labels": labels_of(**{"compute.googleapis.com/is_unused_reservation": "true"})}
-        self.add(at, self.modes.randrange(10**6, 10**7), OTHERWISE[-1], at.date(), **unused)
+        cost = self.modes.randrange(10**6, 10**7)
+        self.add(at, cost, OTHERWISE[-1], at.date(), reason="unused_commitment", **unused)
+
+    def _without_labels(self, start: datetime) -> None:
+        """An hour that a run held by its record, the next one of that node, one of a node that no record names; and no chips."""
+        at = start + timedelta(days=self.nodes.randrange(27), hours=self.nodes.randrange(20))
+        node = {"resource": {"name": "node-held", "global_name": "//tpu.googleapis.com/projects/7/locations/z/nodes/node-held"}}
+        loose = {
+            "resource": {"name": "node-loose", "global_name": "//tpu.googleapis.com/projects/7/locations/z/nodes/node-loose"}
+        }
+        self._held.append(("node-held", at.isoformat(), (at + timedelta(hours=1)).isoformat(), 4))
+        goodwill = {"cost_type": "adjustment", "adjustment_info": {"type": "GOODWILL"}, "usage": {}}
+        chips, disk = "TpuV6e running in Columbus", "Balanced PD Capacity in Columbus"
+        hours = ((0, "", node, chips), (1, "idle", node, chips), (2, "unlogged", loose, chips), (3, "non_accelerator", {}, disk))
+        for hour, reason, columns, wording in hours:
+            run, off = "" if reason else "run-recorded", {"PROMOTION": -self.nodes.randrange(1, 10**6)}
+            day, project = at + timedelta(hours=hour), project_at(at, OF_RECORDS)
+            cost = self.nodes.randrange(10**6, 10**7)
+            self.add(
+                day, cost, wording, day.date(), run=run, reason=reason, credits=off, is_tagged=False, project=project, **columns
+            )
+        cost = self.nodes.randrange(10**5, 10**6)
+        self.add(at, -cost, chips, at.date(), reason="credit", project=project_at(at, OF_RECORDS), **goodwill)
+        self.add(at, cost, disk, at.date(), reason="no_project", project=None)
 
     def _late_rows(self) -> None:
         """Rows of April after the end of May: on May's invoice, which no row of May touches any more, and on that of June."""
@@ -189,3 +228,18 @@ def total(rows: Iterable[Drawn], by: Callable[[Drawn], object], amount: Callable
     for row in rows:
         found[by(row)] += amount(row)
     return dict(found)
+
+
+def residuals(rows: Iterable[Drawn], measure: str) -> dict[tuple[date, str], int]:
+    """What of each month is no run's, by reason; promotions have the reason of their row.
+
+    Of effective cost only months without a fee that is amortised: what that leaves on which hour is a rule, which the oracle has.
+    """
+    found = list(rows)
+    moved = {row.used for row in found if row.is_amortised and measure == "effective"}
+    others = (row for row in found if not row.run and (row.used not in moved or row.reason not in MOVED_BY_FEES))
+    return {
+        key: amount
+        for key, amount in total(others, lambda row: (row.used, row.reason), lambda row: getattr(row, measure)).items()
+        if amount
+    }

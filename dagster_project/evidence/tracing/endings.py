@@ -27,9 +27,10 @@ from dagster_project.evidence.tracing.published import (
     runs_of,
     seeds_of_energy,
 )
-from dagster_project.evidence.tracing.walk import WEIGHT, divided_among
+from dagster_project.evidence.tracing.walk import MONEY, WEIGHT, divided_among
 
 CELL = "source_name, payer_account_id, sub_account_id, service_code, region_id, usage_month, provider_model_version"
+PLACE = CELL.replace("usage_month, ", "")
 OF_CARBON = ("source_name", "payer_account_id", "service_code", "usage_month", "provider_model_version")
 MASS = "provider_total_location_based_kgco2e"
 BROKEN_OUT = "provider_name <> 'AWS' or service_code in ('AmazonEC2', 'AmazonS3', 'AmazonCloudFront')"
@@ -53,7 +54,8 @@ def add_bill(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
 def add_carbon(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
     """The provider's rows of these cells of carbon that count, each with its contribution; quarantined ones are in no cell.
 
-    The sum of a cell's rows is what the reconciliation states without what is quarantined.
+    The sum of a cell's rows is what the reconciliation states without what is quarantined; of a quarter or a year, of all its
+    months.
     """
     connection = landed.connection
     connection.execute(f"create or replace temp table parts as select *, row_number() over () as part_number from {rows}")
@@ -66,14 +68,17 @@ def add_carbon(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
         provider = facts_of(deliveries[0]).provider_name or ""
         landed.show(deliveries, STAGED[provider])
         account, projects = "staged.sub_account_id", ""
+        period = "staged.period_start, staged.period_end"
         if provider == "Google Cloud":
             _name_projects(landed, month)
             landed.show(deliveries, STAGED[provider])  # bills were shown in between
             account = "coalesce(staged.project_number, projects.project_number, staged.project_id, '')"
             projects = "left join projects on staged.project_id = projects.project_id"
-        connection.execute(f"""create or replace temp table carbon as
+            period = "null::date as period_start, null::date as period_end"
+        connection.execute(f"""create or replace temp table found_carbon as
             select staged.source_name, staged.source_object as object, files.content_hash as delivery_content_hash,
-                staged.row_number, staged.{MASS}, staged.{column} as part_, wanted.* exclude (source_name)
+                staged.row_number, staged.{MASS}, cast(staged.{column} as {MONEY}) as part_, {period},
+                wanted.* exclude (source_name)
             from staging.{STAGED[provider]} as staged
             inner join (select source_name, source_object, content_hash from raw.landed_files) as files
                 using (source_name, source_object)
@@ -87,17 +92,33 @@ def add_carbon(landed: Landed, of_table: str, column: str, rows: Rows) -> None:
                 on staged.source_name = held.source_name and staged.source_object = held.source_object
                 and staged.row_number = held.row_number
             where staged.usage_month = date '{month}'""")
+        # a month goes before a quarter of it, and a quarter before a year
+        connection.execute(f"""create or replace temp table carbon as from found_carbon
+            qualify dense_rank() over (
+                partition by {CELL} order by period_end is not null, period_end - period_start, period_start
+            ) = 1""")
         differing = f"""with found as (
-                select {CELL}, case when count(*) = count({MASS}) then sum({MASS}) end as found from carbon group by all
+                select {CELL}, case when count(*) = count({MASS}) then sum({MASS}) end as found,
+                    min(period_start) as period_start, min(period_end) as period_end
+                from carbon group by all
+            ),
+            asked as (
+                select {CELL}, found, coalesce(period_start, usage_month) as since,
+                    coalesce(period_end, usage_month + interval 1 month) as until
+                from cells left join found using ({CELL})
+                where source_name = {literal(source)} and usage_month = date '{month}'
+            ),
+            conserved as (
+                select {PLACE}, usage_month as conserved_month, provider_total - quarantined_total as conserved
+                from published.marts.fct_reconciliation where method = 'conservation' and measure = '{MASS}'
             ),
             stated as (
-                select {CELL}, provider_total - quarantined_total as stated from published.marts.fct_reconciliation
-                where method = 'conservation' and measure = '{MASS}'
+                select asked.*, sum(conserved) filter (conserved_month >= since and conserved_month < until) as stated
+                from asked left join conserved using ({PLACE})
+                group by all
             )
-            select service_code || ' ' || region_id, stated, found from cells
-            left join stated using ({CELL}) left join found using ({CELL})
-            where source_name = {literal(source)} and usage_month = date '{month}'
-                and stated is distinct from coalesce(found, case when stated = 0 then 0 end)
+            select service_code || ' ' || region_id, stated, found from stated
+            where stated is distinct from coalesce(found, case when stated = 0 then 0 end)
             limit 1"""
         landed.require(differing, "the carbon rows of {0} add up to {2} kgCO2e, the reconciliation states {1}")
         divided = divided_among(

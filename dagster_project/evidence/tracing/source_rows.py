@@ -144,12 +144,18 @@ def _carbon(landed: Landed, generation: Generation, name: str, row: int) -> tupl
     key, mass = endings.CELL, f'{endings.MASS} as "{endings.MASS} of its cell"'
     staged = endings.STAGED[facts_of(generation).provider_name or ""]
     landed.show([generation], staged)
-    account = "coalesce(project_number, '') as sub_account_id" if "gcp" in staged else "sub_account_id"
+    is_google = "gcp" in staged
+    account = "coalesce(project_number, '') as sub_account_id" if is_google else "sub_account_id"
+    # what is of a quarter or a year and is compared gives nothing
+    compared = f"""and (period_end is null or (source_name, sub_account_id, cast(period_end - interval 1 month as date)) not in (
+            select (source_name, sub_account_id, usage_month) from published.marts.fct_reconciliation
+            where method = 'cross_check' and measure = '{endings.MASS}'
+        ))"""
     of_row = f"""staging.{staged} where source_object = {literal(name)} and row_number = {row}
         and (source_object, row_number) not in (
             select (source_object, row_number) from published.marts.fct_quarantine
             where list_contains({endings.IN_NO_CELL}, reason) and row_number is not null
-        )"""
+        ) {"" if is_google else compared}"""
     columns = key.replace("sub_account_id", account)
     landed.connection.execute(f"create or replace temp table cells as select {columns} from {of_row}")
     parts = landed.rows(f"""select training_run_id, null as reason, {mass}, weight_numerator || '/' || weight_denominator as share

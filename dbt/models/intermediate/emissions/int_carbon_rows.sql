@@ -25,7 +25,12 @@ gcp_rows as (
 rows_of_book as (
     select {{ shared }}, false as is_copy
     from {{ ref('stg_aws_carbon__emissions') }}
-    where is_book
+    where is_book and period_end is null
+
+    union all
+
+    select {{ shared }}, false as is_copy
+    from {{ ref('int_carbon_period_shares') }}
 
     union all
 

@@ -1,16 +1,22 @@
 {{ config(materialized='by_month', meta={'rebuilt_for': 'status'}) }}
 {#- two payers may have two versions: their masses never meet in one sum -#}
 {%- set is_known = 'run_months.is_carbon_published and masses.version_count = 1' %}
-with masses as (
+with cells_of_periods as (
+    select distinct {{ cell() }}, provider_model_version, true as is_of_period
+    from {{ ref('int_carbon_period_shares') }}
+),
+
+masses as (
     select
-        training_run_id,
+        shares.training_run_id,
         usage_month,
         provider_name,
         min(provider_model_version) as provider_model_version,
         count(distinct provider_model_version) as version_count,
-        bool_or(service_code = 'Other') as is_other,
+        bool_or(service_code = 'Other' or coalesce(cells_of_periods.is_of_period, false)) as is_weak,
         {{ whole_sums(mass_names(), 9) }}
-    from {{ ref('fct_run_cell_emissions') }}
+    from {{ ref('fct_run_cell_emissions') }} as shares
+    left join cells_of_periods using ({{ cell() }}, provider_model_version)
     group by all
 ),
 
@@ -41,8 +47,8 @@ select
     {%- endfor %},
     cast(3 as bigint) as reporter_scope,
     cast(1 as bigint) as reporter_scope_3_category,
-    -- products inside Other are divided by a key AWS does not publish
-    case when coalesce(masses.is_other, true) then 'low' else 'medium' end as allocation_confidence,
+    -- products inside Other are divided by a key AWS does not publish, and months of a quarter or a year by ours
+    case when coalesce(masses.is_weak, true) then 'low' else 'medium' end as allocation_confidence,
     case
         when not run_months.is_carbon_published then 'not_published'
         when masses.training_run_id is null then 'no_cell'

@@ -23,10 +23,15 @@ with bill_doubts as (
     group by all
 ),
 
--- few rows of many
+-- few rows of many; one of a quarter or a year is in each of its months with a part of its masses
 doubtful_carbon_rows as (
-    select * from {{ ref('int_carbon_rows') }}
+    select
+        source_name, source_object, row_number, provider_name, payer_account_id, service_code, region_id, provider_model_version,
+        is_elected, quarantine_reason,
+        {{ whole_sums(mass_names(), 9) }}
+    from {{ ref('int_carbon_rows') }}
     where quarantine_reason is not null or not is_elected
+    group by all
 ),
 
 implausible_power as (

@@ -198,6 +198,27 @@ where totals.charge_type = '' and totals.is_final
 
 union all
 
+-- a carbon report of a quarter or a year beside the months of the book, under its last month
+select
+    {{ cell() }},
+    measure,
+    'kgCO2e' as unit_or_currency,
+    provider_model_version,
+    'cross_check' as method,
+    cast(stated as decimal(38, 12)) as provider_total,
+    cast(null as decimal(38, 12)) as runs_total,
+    cast(null as decimal(38, 12)) as residual_total,
+    cast(null as decimal(38, 12)) as quarantined_total,
+    cast(difference as decimal(38, 12)) as difference,
+    cast(null as decimal(38, 12)) as modelled_total,
+    case when stated <> 0 then round(cast(booked as double) / cast(stated as double), 9) end as ratio,
+    cast(null as double) as weight_coverage_ratio,
+    reason,
+    false as is_elected
+from {{ ref('int_carbon_period_checks') }}
+
+union all
+
 select
     {{ cell() }}, measure, unit_or_currency, provider_model_version, method, provider_total, runs_total, residual_total,
     quarantined_total, difference, modelled_total, ratio, weight_coverage_ratio, reason, false as is_elected

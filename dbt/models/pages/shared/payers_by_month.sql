@@ -76,7 +76,11 @@ published_months as (
         true as is_carbon
     from {{ source('ops', 'dim_deliveries') }} as deliveries
     inner join carbon_sources using (source_name)
-    where deliveries.is_elected and regexp_matches(deliveries.partition, '^[0-9]{4}-[0-9]{2}([^0-9]|$)')
+    where
+        deliveries.is_elected
+        and regexp_matches(deliveries.partition, '^[0-9]{4}-[0-9]{2}([^0-9]|$)')
+        -- what is of a quarter or a year may count in none of its months
+        and not regexp_matches(deliveries.partition, '[.][.]')
 ),
 
 months as (

@@ -24,6 +24,9 @@ with renamed as (
             as service_code,
         coalesce({{ aws_region('region_code') }}, {{ aws_region('location') }}, '') as region_id,
         cast(date_trunc('month', usage_period_start) as date) as usage_month,
+        -- of a row that is of a quarter or a year: it is in the delivery of each of its months
+        cast(period_start as date) as period_start,
+        cast(period_end as date) as period_end,
         model_version as provider_model_version
         {%- for mass, column in tonnes.items() %},
         {{ from_units(to_units(to_exact(column, 9), 9) ~ ' * 1000', 9) }} as {{ mass }}
