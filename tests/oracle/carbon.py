@@ -1,5 +1,6 @@
 """The provider's carbon rows: exact masses by cell and model version, what must be quarantined, which version is elected."""
 
+import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -7,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 
 from . import facts, seeds
-from .exports import Delivery, moment, months_named
+from .exports import Delivery, is_one_month, moment, months_named
 from .numerals import MASS, units
 from .rows import rows_of
 
@@ -130,6 +131,31 @@ def console_rows(deliveries: Iterable[Delivery]) -> Iterator[CarbonRow]:
             if (f"{month:%Y-%m}", version) == (of_month, of_version):
                 is_known = is_global(place[-1], "AWS") or place[-1] in facts.KNOWN_REGIONS
                 yield CarbonRow((delivery.source_name, "AWS", *place, month, version), masses, is_known)
+
+
+def answer_rows(deliveries: Iterable[Delivery]) -> Iterator[CarbonRow]:
+    """The groups of a saved answer that are of the delivery's month."""
+    for delivery in deliveries:
+        of_month = delivery.partition.partition("~")[0]
+        for key, path in delivery.files:
+            accounts = dict(part.split("=") for part in key.split("/") if part.startswith(("payer=", "account=")))
+            for result in json.loads(path.read_text(encoding="utf-8"))["Results"]:
+                if result["TimePeriod"]["Start"][:7] == of_month and is_one_month(result["TimePeriod"]):
+                    named, stated = result["DimensionsValues"], result["EmissionsValues"]
+                    row = {
+                        column: stated.get(column.upper().replace("_EMISSIONS_VALUE", "_CARBON_EMISSIONS"), {}).get("Value")
+                        for column in MASS_COLUMNS.values()
+                    }
+                    region = _region({"location": named.get("REGION")})
+                    place = (
+                        accounts["payer"],
+                        named.get("USAGE_ACCOUNT_ID") or accounts.get("account", accounts["payer"]),
+                        facts.carbon_product(named.get("SERVICE") or ""),
+                        seeds.region_by_carbon_name().get(region, region),
+                    )
+                    is_known = is_global(place[-1], "AWS") or place[-1] in facts.KNOWN_REGIONS
+                    cell = (delivery.source_name, "AWS", *place, date.fromisoformat(f"{of_month}-01"), result["ModelVersion"])
+                    yield CarbonRow(cell, _masses(row), is_known)
 
 
 def beside(exported: Iterable[CarbonRow], reported: Iterable[CarbonRow]) -> Iterator[CarbonRow]:

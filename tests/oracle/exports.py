@@ -106,6 +106,21 @@ def period_deliveries(source_name: str, location: Path) -> Iterator[Delivery]:
             yield replace(delivery, partition=f"{months[0]:%Y-%m}..{months[-1]:%Y-%m}@{rest}")
 
 
+def answer_deliveries(source_name: str, location: Path) -> Iterator[Delivery]:
+    """A month of a saved answer of AWS Sustainability, for the account of its folder."""
+    for path in sorted(location.glob("**/payer=*/**/*.json")):
+        accounts = [part.partition("=")[2] for part in path.parts if part.startswith(("payer=", "account="))]
+        times = [result["TimePeriod"] for result in json.loads(path.read_text(encoding="utf-8"))["Results"]]
+        key = path.relative_to(location).as_posix()
+        for month in sorted({time["Start"][:7] for time in times if is_one_month(time)}):
+            yield Delivery(source_name, f"{month}~{accounts[-1]}", modified_at(path), ((key, path),))
+
+
+def is_one_month(time: dict) -> bool:
+    start, end = (moment(time[name]) for name in ("Start", "End"))
+    return (start + timedelta(days=31)).replace(day=1) == end
+
+
 def months_named(text: str) -> list[date]:
     """The months of a calendar quarter or a year, however it is written."""
     year = int(next(iter(re.findall(r"\d{4}", text))))

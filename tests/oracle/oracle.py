@@ -17,12 +17,21 @@ from .aws_pods import divide_among_pods
 from .blocks import prepare_blocks, unknown_blocks
 from .calibration import calibrated_watts
 from .capacities import read_capacities
-from .carbon import aws_rows, beside, console_rows, gather
+from .carbon import answer_rows, aws_rows, beside, console_rows, gather
 from .carbon_periods import check_rows, divide_among_months, period_rows
 from .cross_checks import cross_check_rows
 from .doubts import Judge, plausible_readings, plausible_samples
 from .energy import hold_energy, run_rows, unknown_months
-from .exports import Delivery, bill_deliveries, carbon_deliveries, console_deliveries, elect, moment, period_deliveries
+from .exports import (
+    Delivery,
+    answer_deliveries,
+    bill_deliveries,
+    carbon_deliveries,
+    console_deliveries,
+    elect,
+    moment,
+    period_deliveries,
+)
 from .final_bills import closed_months, cut
 from .google_carbon import carbon_projects, google_rows
 from .google_commitments import amortise
@@ -194,14 +203,15 @@ class Oracle:
         aws_carbon = self._elected("aws_carbon", carbon_deliveries)
         exported = list(aws_rows(aws_carbon))
         reported = self._elected("aws_carbon", console_deliveries)
-        reports = list(beside(exported, console_rows(reported)))
+        answered = self._elected("aws_carbon", answer_deliveries)
+        reports = list(beside(exported, [*console_rows(reported), *answer_rows(answered)]))
         billed = {(line.payer_account_id, line.usage_month) for line in self.lines}
         of_periods = period_rows(self._elected("aws_carbon", period_deliveries))
         of_months = divide_among_months(of_periods, [*exported, *reports], billed, emission_tables.weigh(self.parts))
         self.compared = [*of_months.compared, *period_rows(self._elected("aws_carbon", period_deliveries, is_book=False))]
         self.carbon = gather(chain(exported, reports, of_months.rows, carbon_rows))
         self.carbon.of_periods = {row.cell for row in of_months.rows}
-        published = published_carbon([*aws_carbon, *reported, *google_carbon], self.carbon)
+        published = published_carbon([*aws_carbon, *reported, *answered, *google_carbon], self.carbon)
         published |= {("AWS", *place): at for place, at in of_months.published.items()}
         self.water = read_water(self._locations("aws_water"), as_published)
         self.calendar = Calendar(
