@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from .accelerators import is_unrecorded
+from .hyperpod import machine_time
 from .lines import Line
 from .months import bounds, month_after
 from .overlap import occupation, weights
@@ -50,8 +51,8 @@ def _tagged_run(line: Line, runs: Runs, tag_keys: Iterable[str]) -> str | None:
     return None
 
 
-def _holders(line: Line, runs: Runs) -> list[Window]:
-    windows = runs.windows.get(line.resource_id, ()) if line.resource_id else ()
+def _holders(names: Iterable[str], line: Line, runs: Runs) -> list[Window]:
+    windows = [window for name in names if name for window in runs.windows.get(name, ())]
     return [window for window in windows if window.start < in_its_month(line) and window.end > line.start]
 
 
@@ -74,12 +75,18 @@ def _by_time(line: Line, holders: list[Window], runs: Runs) -> Claim:
     return Claim("resource_time", weights(shares, billed_time(line)), residual_reason(line, runs))
 
 
+def _by_cluster(line: Line, holders: list[Window], runs: Runs) -> Claim:
+    """Of a cluster of HyperPod a bill has the machines of a type together, and so has this."""
+    shares = machine_time(holders, line.start, in_its_month(line), line.instance_type)
+    return Claim("cluster_key", weights(shares, line.machine_us), residual_reason(line, runs))
+
+
 def claim(line: Line, runs: Runs, tag_keys: list[str]) -> Claim:
     """The first rung that fits."""
     nobody = Claim(None, [(RESIDUAL, WHOLE)], residual_reason(line, runs))
     if not (line.is_usage or line.is_discount) or line.is_support or (line.is_usage and line.is_unused):
         return nobody
-    holders = _holders(line, runs)
+    holders = _holders([line.resource_id], line, runs)
     for rule, run in (("managed_job", _managed_job(line, runs)), ("tag", _tagged_run(line, runs, tag_keys))):
         if run is None:
             continue
@@ -88,7 +95,10 @@ def claim(line: Line, runs: Runs, tag_keys: list[str]) -> Claim:
         if rule == "tag" and any(window.run != run for window in holders):
             break  # others held it at that time, so time decides
         return Claim(rule, [(run, WHOLE)], None)
-    return _by_time(line, holders, runs) if holders else nobody
+    if holders:
+        return _by_time(line, holders, runs)
+    of_cluster = _holders(line.of_cluster, line, runs)
+    return _by_cluster(line, of_cluster, runs) if of_cluster else nobody
 
 
 def residual_reason(line: Line, runs: Runs) -> str:
@@ -117,7 +127,7 @@ def residual_reason(line: Line, runs: Runs) -> str:
     if (
         line.component == "accelerator"
         and not line.is_host
-        and (line.is_block_hour or is_held_in_its_month(line, [line.resource_id], runs))
+        and (line.is_block_hour or is_held_in_its_month(line, [line.resource_id, *line.of_cluster], runs))
     ):
         return "idle"
     return "unlogged" if line.component == "accelerator" else "non_accelerator"

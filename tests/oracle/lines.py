@@ -79,6 +79,8 @@ class Line:
     has_amount: bool = True
     amount: Fraction = Fraction(1)  # of usage, in whatever unit; one where none is stated
     is_zero_priced: bool = False
+    machine_us: int | None = None  # of machines of HyperPod: their time in this interval, all rows of the cluster and type
+    of_cluster: list[str] = field(default_factory=list)  # names under which records hold them
 
     @property
     def is_usage(self) -> bool:

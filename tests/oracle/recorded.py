@@ -16,7 +16,7 @@ def note_recorded(lines: Iterable[Line], google_lines: list[GoogleLine], runs: R
     for line in lines:
         if _counts(line):
             is_job = ladder.claim(line, runs, tag_keys).rule == "managed_job"
-            if is_job or is_held_in_its_month(line, [line.resource_id], runs):
+            if is_job or is_held_in_its_month(line, [line.resource_id, *line.of_cluster], runs):
                 runs.recorded.add(place_of(line))
     for line in google_lines:
         if _counts(line):

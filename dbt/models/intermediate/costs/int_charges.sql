@@ -11,7 +11,11 @@ select {{ shared }},
     billed_us,
     line_count,
     {%- for column in gke_columns() %}
+    {%- if column in ('cluster_name', 'cluster_place') %}
+    {{ column }},
+    {%- else %}
     {{ "''" if column == 'gke_allocation' else 'cast(null as string)' }} as {{ column }}{{ ',' if not loop.last }}
+    {%- endif %}
     {%- endfor %}
 from {{ ref('int_aws_charges') }}
 
