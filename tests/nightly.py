@@ -119,6 +119,7 @@ PARTS = {
             "tests/line/test_dagster_page.py",
             "tests/line/test_fees_and_discounts.py",
             "tests/line/test_focus_beside_the_detailed_bill.py",
+            "tests/line/test_hyperpod.py",
             "tests/line/test_large_amounts.py",
             "tests/line/test_months_stand_apart.py",
             "tests/line/test_nothing_is_skipped.py",

@@ -69,6 +69,8 @@ def kubernetes_rows(record: list[Document], key: str) -> list[Row]:
     run |= next((found for one in containers if (found := versions_of_image(text(one, "image")))), {})
     aliases = [("kubernetes", alias)]
     aliases += [("kubernetes_uid", uid) for uid in dict.fromkeys(uid for one in objects for uid in _uids(one))]
+    admitted = dict.fromkeys(workload for one in objects if (workload := _workload_of_kueue(one)))
+    aliases += [("kueue", f"{namespace}/{workload}") for workload in admitted]
     names = dict.fromkeys(
         _RUN_NAME.findall(" ".join(_words(containers)))
     )  # as MaxText calls the run, and its recorder of goodput
@@ -233,6 +235,12 @@ def _words(containers: list[Document]) -> Iterator[str]:
 def _restart(one: Document) -> int:
     """How often its JobSet had been restarted when it was made."""
     return count(_labels(one), f"{_JOBSET}restart-attempt") or 0
+
+
+def _workload_of_kueue(one: Document) -> str | None:
+    """The workload that Kueue made of its job, as HyperPod's report calls the task: written on its pods and on their template."""
+    of_pod = inner(one, "metadata") if one["kind"] == "Pod" else inner(one, "spec", "template", "metadata")
+    return text(inner(of_pod, "annotations"), "kueue.x-k8s.io/workload")
 
 
 def _labels(one: Document) -> Document:

@@ -31,8 +31,12 @@ def _requested(containers: list[Document], accelerator_type: str | None, labels:
         asked = {**inner(container, "resources", "requests"), **inner(container, "resources", "limits")}
         chips += sum(count(asked, name) or 0 for name in _CHIPS) + gpus_of(asked, accelerator_type, labels)
         cores += count(asked, _CORES) or 0
-    per_chip = _CORES_PER_CHIP.get((accelerator_type or "").partition(".")[0], 2)
-    return in_millionths(chips + math.ceil(cores / per_chip)) or None
+    return in_millionths(chips + chips_of_cores(cores, accelerator_type)) or None
+
+
+def chips_of_cores(cores: int, accelerator_type: str | None) -> int:
+    """The chips of so many NeuronCores: a part of a chip is a chip."""
+    return math.ceil(cores / _CORES_PER_CHIP.get((accelerator_type or "").partition(".")[0], 2))
 
 
 def pod_start(pod: Document) -> datetime | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
@@ -19,6 +20,7 @@ from connectors.times import parse_utc, recorded_time
 Document = dict[str, Any]
 Row = dict[str, Any]
 
+CLUSTER_ARN = re.compile(r"arn:aws[a-z-]*:sagemaker:[^:/]*:[^:/]*:cluster/[^/]+", re.ASCII)  # of HyperPod
 _MAX_BIGINT = 2**63 - 1
 _MARKS = 8  # by which repeated ids differ, before they are numbered
 # what a figure stays below, far above any run there is: sums and products of them are numbers that every table takes
@@ -158,6 +160,11 @@ def workload_names(cluster: str, namespace: str, name: str) -> tuple[str, str]:
     return (f"{cluster}/{name}", f"{cluster}/{alias}") if cluster else (name, alias)
 
 
+def machines_of(cluster: str, accelerator_type: str) -> str:
+    """What a bill has of a HyperPod cluster: not its machines, but those of one type together. By its ARN, its id or its name."""
+    return f"{cluster if ':' in cluster else f'cluster/{cluster}'}/ml.{accelerator_type}"
+
+
 def _alias_in(cluster: str, alias: tuple[str, str]) -> tuple[str, str]:
     system, name = alias
     if system.lower() == "kubernetes" and cluster and name.count("/") == 1:
@@ -262,11 +269,14 @@ def _attempt_rows(attempt: Attempt, index: int, known: dict[str, int]) -> Iterat
         in_order(node_start or start, node_end or end, f"{at}.ended_at")
         if not node.resource_id.strip():
             raise RecordError("is empty", field=f"{at}.resource_id", reason="missing_value")
+        type_ = accelerator_type_of(node.accelerator_type)
         yield {
             "part": "node",
             "attempt_id": attempt_id,
-            "resource_id": node.resource_id,
-            "accelerator_type": accelerator_type_of(node.accelerator_type),
+            "resource_id": machines_of(node.resource_id, type_)
+            if type_ and CLUSTER_ARN.fullmatch(node.resource_id)
+            else node.resource_id,
+            "accelerator_type": type_,
             # what the record counts goes before what a name such as v6e-8 states
             "chips": node_chips_of(node.accelerator_type, nodes_of[node.accelerator_type])
             if node.chips is None

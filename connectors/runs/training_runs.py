@@ -27,7 +27,7 @@ from connectors.layouts.single_files import partition_of
 from connectors.runs.batch import batch_records, batch_rows, is_batch
 from connectors.runs.forms import Form, TextForm, each_in, has, of_one, rows_of_documents
 from connectors.runs.goodput import goodput_records, goodput_rows, is_goodput
-from connectors.runs.hyperpod import is_usage_report, usage_report_rows
+from connectors.runs.hyperpod import cluster_rows, clusters_of, is_cluster, is_usage_report, usage_report_rows
 from connectors.runs.kubernetes import is_kubernetes, kubernetes_records, kubernetes_rows
 from connectors.runs.maxtext import is_metrics, is_step_log, metrics_records, metrics_rows, step_log_rows
 from connectors.runs.mlflow import is_mlflow, mlflow_rows, mlflow_runs
@@ -45,7 +45,7 @@ from connectors.runs.xprof_environment import environment_rows, is_environment
 from connectors.stores import ObjectStore
 
 KIND = "training_runs"
-LOGS = ("mlflow", "ray")  # forms without machines
+LOGS = ("mlflow", "ray", "hyperpod_cluster")  # forms without machines
 
 # the first that recognises a document reads it; a file named *.run.json or *.registered.json is our own whatever it holds
 RUN_JSON = Form("run_json", has("training_run_id"), of_one(run_json_rows))
@@ -57,6 +57,7 @@ FORMS: tuple[Form, ...] = (
     Form("vertex", is_vertex, of_one(vertex_rows)),
     Form("slurm", is_sacct, slurm_rows, runs_of),
     Form("batch", is_batch, batch_rows, batch_records),
+    Form("hyperpod_cluster", is_cluster, of_one(cluster_rows), each_in(clusters_of)),
     Form("kubernetes", is_kubernetes, kubernetes_rows, kubernetes_records),
     Form("ray", has("entrypoint", "submission_id", "status"), of_one(ray_rows)),
     Form("mlflow", is_mlflow, of_one(mlflow_rows), each_in(mlflow_runs)),

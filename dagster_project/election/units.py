@@ -20,7 +20,7 @@ from dagster_project.election.election import Election
 from dagster_project.election.months import PayerMonth, payer_months, providers, unit_months
 from dagster_project.election.run_ids import ambiguous_run_ids, linked, normalised_run_id, second_months, spelled
 from dagster_project.election.winners import Elected
-from dagster_project.landing.deriving.contents import PLANS
+from dagster_project.landing.deriving.contents import CLUSTERS, PLANS
 from dagster_project.settings import Rules
 
 SHARED = "~shared"
@@ -52,6 +52,10 @@ class Inputs:
         arns = (member for member in election.of_fact("runs") if any(PLANS in a for a in member.contents.controls.run_aliases))
         ends = [[one.payer_account_id, one.usage_month] for flags in self.flags.values() for one in flags if one.is_bill_landed]
         self.plans = [[_digest_of(member) for member in arns], sorted(ends)]
+        # what a cluster of HyperPod is called: a report of any month may have its name, and its bill has the ARN
+        self.clusters = [
+            _digest_of(one) for one in election.of_fact("runs") if any(CLUSTERS in name for name in one.contents.controls.run_ids)
+        ]
         inputs = election.of_fact("inputs")
         named = {normalised_run_id(name) for member in inputs for name in member.contents.controls.figure_runs}
         # those of them that figures of the organisation's own name
@@ -133,9 +137,11 @@ def _runs(inputs: Inputs, provider: str, month: str) -> list[Any]:
 
     An end that no record states is decided inside each month: after the month in which such a holding begins, only samples under
     a name of its run show that it still went on. Records that can merge go together: which fields win depends on all of them.
+    What clusters are called belongs to every month that has records.
     """
     jobs, keys = inputs.billed_jobs[month], inputs.sample_keys[month]
-    return [[_digest_of(member) for member in group] for group in inputs.run_groups if _touches(group, month, jobs, keys)]
+    touching = [[_digest_of(member) for member in group] for group in inputs.run_groups if _touches(group, month, jobs, keys)]
+    return [*touching, inputs.clusters] if touching and inputs.clusters else touching
 
 
 def _samples(inputs: Inputs, provider: str, month: str) -> list[Any]:

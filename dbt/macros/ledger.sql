@@ -243,6 +243,18 @@ case when {{ x }} like '%/nodes/%' or {{ x }} like '%/instances/%' then {{ repla
 regexp_extract({{ x }}, '(^|/)((clusters|reservations)/[^/]+(/nodePools/[^/]+)?)$', 2)
 {%- endmacro %}
 
+{# Machines of SageMaker HyperPod in a record: one by one, as Kubernetes knows it (`hyperpod-tqci9uwuwqiz-i-0f3c`, with the cluster's id),
+   or those of one type together (`cluster/prod-trn/ml.trn1.32xlarge`, with the cluster's name, id or ARN). Whether a name is of one, and the cluster of either. #}
+{% macro cluster_of_machine(x) -%}
+regexp_extract({{ x }}, '^hyperpod-([a-z0-9]+)-i-[0-9a-f]+$', 1)
+{%- endmacro %}
+{% macro cluster_of_machines(x) -%}
+regexp_extract({{ x }}, '(^|:)cluster/([^/]+)/ml[.][^/]+$', 2)
+{%- endmacro %}
+{% macro is_of_hyperpod(x) -%}
+({{ x }} like 'hyperpod-%-i-%' or {{ x }} like '%cluster/%/ml.%')
+{%- endmacro %}
+
 {# The family of an accelerator by its provider's name: a type (trn1.32xlarge, v5p, nvidia-h100-80gb), a family of instances (trn1) or of SKUs
    (tpu, gpu). Null for what is none. #}
 {% macro accelerator_family(x) -%}

@@ -18,7 +18,7 @@ from tests.connectors.gcp import LINE as GOOGLE
 from tests.connectors.kit import CARBON as AWS_CARBON
 from tests.connectors.prices import price
 from tests.connectors.test_connector_gpu_monitoring import HEADER, HISTORY, LABELS, dcgm_export, gpu, nvml
-from tests.connectors.test_connector_job_forms import MLFLOW, PARENT, PIPELINE, RAY, REPORT, batch_child
+from tests.connectors.test_connector_job_forms import CLUSTER, MLFLOW, PARENT, PIPELINE, RAY, REPORT, batch_child
 from tests.connectors.test_connector_kubernetes import JOBSET, PODS, listed
 from tests.connectors.test_connector_neuron_power import exported, recorded
 from tests.connectors.test_connector_prometheus import answer, asked
@@ -120,6 +120,7 @@ JSON_BASES: dict[str, tuple[str, str, Any]] = {
         sacct(slurm_job(slurm_step({"step_id": "1"}, 500, ["trn01"]), slurm_step("extern", 0, []))),
     ),
     "runs batch": ("training_runs", "batch.json", {"jobs": [PARENT, batch_child(0, [(0.0, 2.0, "Host EC2 terminated.")])]}),
+    "runs hyperpod_cluster": ("training_runs", "cluster.json", {"ClusterArn": CLUSTER, "ClusterName": "prod-trn"}),
     "runs kubernetes": ("training_runs", "jobset.json", listed(JOBSET, *PODS[-2:])),
     "runs ray": ("training_runs", "ray.json", [RAY]),
     "runs mlflow": ("training_runs", "mlflow.json", {"runs": [MLFLOW]}),

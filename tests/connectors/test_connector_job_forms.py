@@ -215,16 +215,135 @@ def test_a_detailed_hyperpod_report_gives_each_task_its_periods(tmp_path: Path) 
         ("prod-trn/pretrain-0", "2", "succeeded", at(24), at(24.5)),
         ("prod-trn/evaluate", "1", "succeeded", at(24), at(25)),
     ]
-    assert picked(part(result, "alias"), "alias_id") == [
-        ("prod-trn/hyperpod-ns-core/pretrain-0",),
-        ("prod-trn/hyperpod-ns-core/evaluate",),
-    ]
-    assert picked(part(result, "node"), "accelerator_type", "chips", "started_at") == [
-        ("p5.48xlarge", 8, at(1)),
-        ("p5.48xlarge", 8, at(24)),
+    aliases = {(row["alias_system"], row["alias_id"]) for row in part(result, "alias")}
+    assert aliases == {
+        (system, f"{cluster}hyperpod-ns-core/{task}")
+        for system, cluster in (("kubernetes", "prod-trn/"), ("kueue", ""))
+        for task in ("pretrain-0", "evaluate")
+    }
+    assert picked(part(result, "node"), "resource_id", "accelerator_type", "chips", "started_at") == [
+        ("cluster/prod-trn/ml.p5.48xlarge", "p5.48xlarge", 8, at(1)),
+        ("cluster/prod-trn/ml.p5.48xlarge", "p5.48xlarge", 8, at(24)),
     ]
     summary = REPORT.replace("Detailed", "Summary")
     assert refused(tmp_path / "2", summary.encode(), "summary.csv").reason == "unknown_record"
+
+
+CLUSTER = "arn:aws:sagemaker:us-west-2:111122223333:cluster/tqci9uwuwqiz"
+# as the report's own code writes it: columns repeat under a row of resources that is two columns off
+AS_WRITTEN = f"""Amazon SageMaker HyperPod
+Cluster Name: {CLUSTER}
+Report Type: Detailed Utilization Report
+Report Date Generated: 2026-07-02
+Report Date Range (UTC): 2026-07-01 to 2026-07-02
+Missing Data Periods
+2026-07-01 00:00:00 to 2026-07-01 12:00:00
+,,,,,,NeuronCore,,GPU,,vCPU,,
+Date,Period Start,Period End,Namespace,Team,Task,Instance,Status,Total utilization (hours),Total utilization (count),\
+Total utilization (hours),Total utilization (count),Total utilization (hours),Total utilization (count),Priority class
+2026-07-01,20:00:00,00:00:00,ns,core,job-a-4f1c2,ml.trn1.32xlarge,Running,256.00,64.00,0.00,0.00,40.00,10.00,high
+2026-07-02,00:59:58,01:30:00,ns,core,job-a-4f1c2,ml.trn1.32xlarge,Preempted,32.04,64.00,0.00,0.00,5.00,10.00,high
+2026-07-02,03:00:00,04:00:00,ns,core,job-a-4f1c2,ml.trn1.32xlarge,Finished,33.00,33.00,0.00,0.00,5.00,10.00,high
+2026-07-02,03:00:00,04:00:00,ns,core,job-b-11111,ml.trn2.48xlarge,Running,6.00,8.00,0.00,0.00,5.00,10.00,high
+2026-07-02,05:00:00,05:00:30,ns,,c,ml.p5.48xlarge,Succeeded,0.00,0.00,0.07,8.00,0.02,2.00,high
+2026-07-02,05:00:00,05:00:30,ns,,c,ml.p5.48xlarge,Failed,0.00,0.00,0.07,8.00,0.02,2.00,high
+""".replace("\\\n", "")
+
+
+def test_a_report_as_its_writer_writes_it_has_neuron_cores_gpus_and_days(tmp_path: Path) -> None:
+    """Two cores to a chip of Trainium1, four of Trainium2, and a part of a chip is one. a: 64 cores until midnight and, an hour
+    less two seconds later, on; then 33. b had 8 cores for a part of its hour, 6 in the mean. c: two pods of 8 GPUs at a time."""
+    result = read(tmp_path, AS_WRITTEN.encode(), "usage.csv")
+    assert picked(part(result, "attempt"), "recorded_id", "attempt_id", "state", "started_at", "ended_at") == [
+        ("tqci9uwuwqiz/job-a-4f1c2", "1", "interrupted", at(20), at(25.5)),
+        ("tqci9uwuwqiz/job-a-4f1c2", "2", "unknown", at(27), at(28)),
+        ("tqci9uwuwqiz/job-b-11111", "1", "running", at(27), at(28)),
+        ("tqci9uwuwqiz/c", "1", "failed", at(29), at(29) + dt.timedelta(seconds=30)),
+    ]
+    nodes = part(result, "node")
+    assert picked(nodes, "resource_id", "chips", "started_at", "ended_at") == [
+        (f"{CLUSTER}/ml.trn1.32xlarge", 32, at(20), at(24)),
+        (f"{CLUSTER}/ml.trn1.32xlarge", 32, at(25) - dt.timedelta(seconds=2), at(25.5)),
+        (f"{CLUSTER}/ml.trn1.32xlarge", 17, at(27), at(28)),
+        (f"{CLUSTER}/ml.trn2.48xlarge", 2, at(27), at(28)),
+        (f"{CLUSTER}/ml.p5.48xlarge", 16, at(29), at(29) + dt.timedelta(seconds=30)),
+    ]
+    assert {row["node_count"] for row in nodes} == {1}
+    negative = AS_WRITTEN.replace("256.00", "-256")
+    error = refused(tmp_path / "2", negative.encode(), "usage.csv")
+    assert (error.column_name, error.value) == ("neuroncoretotalutilizationhours", "-256.0")
+
+
+def test_the_name_of_a_cluster_is_known_of_its_arn(tmp_path: Path) -> None:
+    described = {"ClusterArn": CLUSTER, "ClusterName": "prod-trn", "ClusterStatus": "InService"}
+    listed = {"ClusterSummaries": [described, {**described, "ClusterArn": f"{CLUSTER[:-1]}y", "ClusterName": "dev"}]}
+    [name] = part(one := read(tmp_path / "1", described, "cluster.json"), "alias")
+    assert (name["recorded_id"], name["alias_system"], name["alias_id"]) == (CLUSTER, "hyperpod_cluster", "prod-trn")
+    assert (one.refusals, part(one, "run")) == ((), [])  # it is no run, and without machines by its nature
+    assert [row["alias_id"] for row in part(read(tmp_path / "2", listed, "clusters.json"), "alias")] == ["prod-trn", "dev"]
+    of_eks = {**described, "ClusterArn": "arn:aws:eks:us-west-2:111122223333:cluster/prod"}
+    error = refused(tmp_path / "3", of_eks, "cluster.json")
+    assert (error.reason, error.column_name, error.value) == ("wrong_value", "ClusterArn", of_eks["ClusterArn"])
+    assert refused(tmp_path / "4", {"ClusterSummaries": [{"ClusterArn": CLUSTER}]}, "c.json").column_name == "ClusterName"
+
+
+def test_a_record_of_our_own_may_name_the_machines_of_a_cluster(tmp_path: Path) -> None:
+    node = {"resource_id": CLUSTER, "accelerator_type": "ml.trn1.32xlarge", "chips": 64, "started_at": "2026-07-01T00:00:00Z"}
+    result = read(tmp_path, {"training_run_id": "a", "attempts": [{"nodes": [node]}]})
+    assert picked(part(result, "node"), "resource_id", "chips") == [(f"{CLUSTER}/ml.trn1.32xlarge", 64)]
+
+
+TASK, POD = "arn:aws:ecs:us-west-2:1:task/batch/9f", "aws-batch.7c1d"
+
+
+def test_a_batch_job_is_known_by_its_tasks_and_its_pods(tmp_path: Path) -> None:
+    """A child of a multi-node job, a job of several tasks on one machine, and one on EKS whose second pod goes on."""
+    child = batch_child(0, [(0, 2, "exited")])
+    child["container"]["taskArn"] = TASK
+    child["attempts"][0]["container"]["taskArn"] = f"{TASK}1"
+    task = {"taskArn": f"{TASK}2", "containerInstanceArn": "arn:aws:ecs:us-west-2:1:container-instance/c9"}
+    tried = {"startedAt": T0, "stoppedAt": T0 + HOUR, "taskProperties": [task], "statusReason": "exited"}
+    several = {**PARENT, "jobId": "several", "nodeProperties": None, "attempts": [tried], "startedAt": T0, "stoppedAt": T0 + HOUR}
+    tried = {"podName": f"{POD}1", "podNamespace": "ml", "startedAt": T0, "stoppedAt": T0 + HOUR, "nodeName": "ip-10-0-0-1"}
+    tried["eksClusterArn"] = "arn:aws:eks:us-west-2:1:cluster/prod"
+    pod = {"podName": f"{POD}2", "nodeName": "ip-10-0-0-2", "metadata": {"namespace": "ml"}}
+    of_eks = {**PARENT, "jobId": "eks", "nodeProperties": None, "attempts": [], "eksAttempts": [tried], "status": "RUNNING"}
+    of_eks |= {"eksProperties": {"podProperties": pod}, "startedAt": T0 + 2 * HOUR, "stoppedAt": None, "tags": {}}
+    alone = {**of_eks, "jobId": "alone", "eksAttempts": []}
+    result = read(tmp_path, {"jobs": [PARENT, child, {**several, "tags": {}}, of_eks, alone]}, "batch.json")
+    named = [row for row in part(result, "alias") if row["alias_system"] in ("ecs_task", "kubernetes_pod")]
+    assert picked(named, "recorded_id", "alias_system", "alias_id") == [
+        ("pretrain-7", "ecs_task", TASK),
+        ("pretrain-7", "ecs_task", f"{TASK}1"),
+        ("several", "ecs_task", f"{TASK}2"),
+        ("eks", "kubernetes_pod", f"prod/ml/{POD}1"),
+        ("eks", "kubernetes_pod", f"prod/ml/{POD}2"),
+        ("alone", "kubernetes_pod", f"ml/{POD}2"),
+    ]
+    nodes = [row for row in part(result, "node") if row["recorded_id"] != "pretrain-7"]
+    assert picked(nodes, "recorded_id", "resource_id") == [
+        ("several", task["containerInstanceArn"]),
+        ("eks", "ip-10-0-0-1"),
+        ("eks", "ip-10-0-0-2"),
+        ("alone", "ip-10-0-0-2"),
+    ]
+
+
+def test_the_machines_of_a_batch_job_have_their_own_ids_where_ecs_is_asked_too(tmp_path: Path) -> None:
+    tries = [(0.0, 2.0, "Host EC2 (instance i-1) terminated."), (3.0, 8.0, "exited")]
+    known = {"containerInstanceArn": "arn:aws:ecs:us-west-2:1:container-instance/c0", "ec2InstanceId": "i-0abc"}
+    of_nobody = {**known, "containerInstanceArn": "arn:aws:ecs:us-west-2:1:container-instance/c7"}
+    without = {"containerInstanceArn": "arn:aws:ecs:us-west-2:1:container-instance/c1"}  # a machine outside of AWS
+    jobs = {"jobs": [batch_child(0, tries), PARENT, batch_child(1, tries)]}
+    result = read(tmp_path, [jobs, {"containerInstances": [known, of_nobody, without], "failures": []}], "batch.json")
+    nodes = {(row["resource_id"], row["chips"]) for row in part(result, "node")}
+    assert nodes == {("i-0abc", 16), (without["containerInstanceArn"], 16)}
+    assert len(part(result, "run")) == 1
+    for wrong in ({"ec2InstanceId": "i-0abc"}, {**known, "ec2InstanceId": 7}):
+        answer = {"containerInstances": [wrong]}
+        error = refused(tmp_path / str(len(wrong)), [jobs, answer], "batch.json")
+        assert error.column_name in ("containerInstanceArn", "ec2InstanceId")
+    assert refused(tmp_path / "alone", {"containerInstances": [known]}, "batch.json").reason == "unknown_record"
 
 
 def test_of_several_jobs_in_a_file_a_wrong_one_is_refused_alone_and_named(tmp_path: Path) -> None:

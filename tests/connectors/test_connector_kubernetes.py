@@ -94,6 +94,25 @@ def test_a_jobset_with_its_pods_is_a_run_of_two_attempts_on_the_hosts_of_a_slice
     assert ("kubernetes", "ml/llama") in picked(part(result, "alias"), "alias_system", "alias_id")
 
 
+def test_a_pod_on_hyperpod_is_on_a_machine_of_its_cluster_and_known_by_its_workload(tmp_path: Path) -> None:
+    """As a live cluster writes them: the machine's id has the cluster's in it, and Kueue's annotation the name of the task."""
+    machine = "hyperpod-tqci9uwuwqiz-i-00f3cbe8dfee6b675"
+    one = pod(0, 0, 0, 60)
+    one["metadata"]["annotations"] = {"kueue.x-k8s.io/workload": "jobset-llama-4f1c2"}
+    one["spec"] = {"nodeName": "hyperpod-i-00f3cbe8dfee6b675", "containers": [
+        {"resources": {"requests": {"aws.amazon.com/neuroncore": "32"}}}
+    ]}  # fmt: skip
+    labels = {INSTANCE_TYPE: "ml.trn1.32xlarge", "sagemaker.amazonaws.com/cluster-name": "prod-trn"}
+    node = {
+        "kind": "Node", "metadata": {"name": "hyperpod-i-00f3cbe8dfee6b675", "labels": labels},
+        "spec": {"providerID": f"aws:///use1-az4/sagemaker/cluster/{machine}"},
+    }  # fmt: skip
+    result = read(tmp_path, listed(one, node), "pods.json")
+    assert picked(part(result, "node"), "resource_id", "accelerator_type", "chips") == [(machine, "trn1.32xlarge", 16)]
+    assert ("kueue", "ml/jobset-llama-4f1c2") in picked(part(result, "alias"), "alias_system", "alias_id")
+    assert {row["cluster_name"] for row in part(result, "run")} == {"prod-trn"}
+
+
 def test_order_repetition_and_lines_of_a_file_change_nothing(tmp_path: Path) -> None:
     objects = [JOBSET, *PODS]
     stated = {

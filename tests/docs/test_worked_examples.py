@@ -18,8 +18,11 @@ from dagster_project.base.months import bill_closed_from, carbon_final_from, mon
 from tests.oracle.google_builders import credits_of, tpu_hour
 from tests.oracle.google_examples import TOTALS, UNUSED
 from tests.oracle.google_lines import line_of
+from tests.oracle.hyperpod import machine_time
 from tests.oracle.invoices import invoice_rows
 from tests.oracle.numerals import MONEY, to_decimal, units
+from tests.oracle.overlap import weights
+from tests.oracle.records import Window
 from tests.oracle.splitting import RESIDUAL, split
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -113,6 +116,21 @@ def test_pods_of_aws_have_what_is_stated_of_them_and_a_remainder_is_idle() -> No
     has("cost", "6 / 9: 4.00 and 2.00, and 2.00 + 1.00 are `idle`", "0.75 of the accelerators: 24.00, and 8.00 `idle`")
     assert Decimal("0.375") * 16 == 6
     has("cost", "a ratio of 0.375 of 16 chips is 6 chips")
+
+
+def test_a_hyperpod_clusters_machine_hours_are_shared_by_chips_held() -> None:
+    second = 1_000_000
+    held = [Window("a", "c", 0, 3600 * second, 32, "trn1.32xlarge"), Window("b", "c", 900 * second, 2700 * second, 16, None)]
+    parts = dict(weights(machine_time(held, 0, 3600 * second, "trn1.32xlarge"), 4 * 3600 * second))
+    shares = money(4 * HOUR, parts)
+    assert shares == {"a": Decimal("43.00"), "b": Decimal("10.75"), RESIDUAL: Decimal("32.25")}
+    has("cost", "86.00 x 2 / 4 = 43.00, run b 10.75, and 86.00 x 1.5 / 4 = 32.25 are `idle`")
+
+
+def test_a_job_has_its_machine_what_it_kept_and_its_disks_and_storage_goes_by_its_tag() -> None:
+    assert Decimal("24.00") + Decimal("12.00") + Decimal("0.70") == Decimal("36.70")
+    assert (HOUR / 4).quantize(Decimal("0.01"), ROUND_HALF_UP) == Decimal("5.38")
+    has("cost", "disks for 0.70: 36.70", "billed a quarter of it, 5.38", "it 1.00: 6.00 are a's", "are 13.00 `non_accelerator`")
 
 
 def test_a_savings_plan_hour_adds_up_to_what_is_billed() -> None:

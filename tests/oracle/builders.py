@@ -127,7 +127,7 @@ class Exports:
     def runs(self, *records: dict) -> None:
         location = self._source("runs", "training_runs")
         for number, record in enumerate(records, start=len(list(location.iterdir()))):
-            is_job = any(name in record for name in ("TrainingJobArn", "jobSpec", "jobs"))
+            is_job = any(name in record for name in ("TrainingJobArn", "jobSpec", "jobs", "ClusterArn"))
             (location / f"record-{number}{'.json' if is_job else '.run.json'}").write_text(json.dumps(record), encoding="utf-8")
 
     def own_figures(self, *figures: dict, name: str = "own") -> None:

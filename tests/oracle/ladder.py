@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from .accelerators import is_unrecorded
 from .aws_pods import Workloads, claimants, workloads_of
+from .hyperpod import machine_time
 from .lines import Line
 from .months import bounds, month_after
 from .overlap import occupation, weights
@@ -51,8 +52,8 @@ def _tagged_run(line: Line, runs: Runs, tag_keys: Iterable[str]) -> str | None:
     return None
 
 
-def _holders(line: Line, runs: Runs) -> list[Window]:
-    windows = runs.windows.get(line.resource_id, ()) if line.resource_id else ()
+def _holders(names: Iterable[str], line: Line, runs: Runs) -> list[Window]:
+    windows = [window for name in names if name for window in runs.windows.get(name, ())]
     return [window for window in windows if window.start < in_its_month(line) and window.end > line.start]
 
 
@@ -75,6 +76,12 @@ def _by_time(line: Line, holders: list[Window], runs: Runs) -> Claim:
     return Claim("resource_time", weights(shares, billed_time(line)), residual_reason(line, runs))
 
 
+def _by_cluster(line: Line, holders: list[Window], runs: Runs) -> Claim:
+    """Of a cluster of HyperPod a bill has the machines of a type together, and so has this."""
+    shares = machine_time(holders, line.start, in_its_month(line), line.instance_type)
+    return Claim("cluster_key", weights(shares, line.machine_us), residual_reason(line, runs))
+
+
 def claim(line: Line, runs: Runs, tag_keys: list[str], workloads: Workloads) -> Claim:
     """The first rung that fits."""
     nobody = Claim(None, [(RESIDUAL, WHOLE)], residual_reason(line, runs))
@@ -82,7 +89,7 @@ def claim(line: Line, runs: Runs, tag_keys: list[str], workloads: Workloads) -> 
         return nobody
     if line.allocation == "unallocated":
         return nobody
-    holders = _holders(line, runs)
+    holders = _holders([line.resource_id], line, runs)
     named_by, is_alone = claimants(line, runs, workloads)
     if named_by and is_alone:
         return Claim("split_allocation", [(min(named_by), WHOLE)], None)
@@ -97,7 +104,10 @@ def claim(line: Line, runs: Runs, tag_keys: list[str], workloads: Workloads) -> 
         return Claim(rule, [(run, WHOLE)], None)
     if holders:
         return _by_time(line, holders, runs)
-    return Claim(None, nobody.parts, "unattributed") if named_by else nobody
+    if named_by:
+        return Claim(None, nobody.parts, "unattributed")
+    of_cluster = _holders(line.of_cluster, line, runs)
+    return _by_cluster(line, of_cluster, runs) if of_cluster else nobody
 
 
 def residual_reason(line: Line, runs: Runs) -> str:
@@ -129,7 +139,7 @@ def residual_reason(line: Line, runs: Runs) -> str:
         line.component == "accelerator"
         and not line.is_host
         and line.allocation != "pod"
-        and (line.is_block_hour or is_held_in_its_month(line, [line.resource_id], runs))
+        and (line.is_block_hour or is_held_in_its_month(line, [line.resource_id, *line.of_cluster], runs))
     ):
         return "idle"
     return "unlogged" if line.component == "accelerator" else "non_accelerator"

@@ -86,6 +86,8 @@ class Line:
     allocation: str = ""  # of a part of a machine's row: pod, unallocated
     allocated_names: list[Name] = field(default_factory=list)  # by which records know the part's pods
     chip_share: Fraction = Fraction(1)  # of the machine's accelerators
+    machine_us: int | None = None  # of machines of HyperPod: their time in this interval, all rows of the cluster and type
+    of_cluster: list[str] = field(default_factory=list)  # names under which records hold them
 
     @property
     def is_usage(self) -> bool:

@@ -29,7 +29,7 @@ Times = dict[tuple[str, date], dict[tuple[str, str], list[Stretch]]]  # machine 
 
 def _names(line: Line | GoogleLine) -> set[str]:
     if isinstance(line, Line):
-        return {line.resource_id} if line.resource_id else set()
+        return {name for name in (line.resource_id, *line.of_cluster) if name}
     jobs = (CUSTOM_JOB.search(name) for name in (line.resource_name, line.global_name))
     return line.held_names | {job[0] for job in jobs if job}
 

@@ -39,6 +39,7 @@ from .google_exports import nested_rows, partition_deliveries
 from .google_focus import as_detailed
 from .google_prices import PriceLists
 from .holdings import holds_of
+from .hyperpod import meet, read_names
 from .invoices import invoice_rows
 from .judgements import (
     Calendar,
@@ -184,10 +185,11 @@ class Oracle:
         at_machines = list(plausible_readings(chain(meters, read), samples, judge))
         calibrated = calibrated_watts(samples, self.runs)
         tell_machines_apart(self.google_lines, self.runs)
+        meet(self.lines, self.runs, read_names(locations, as_published))
         lines = [*self.lines, *self.google_lines]
         times, closed = billed_times(lines), closed_months(lines, moment(now)) if now else set()
         decide_open_ends(self.runs, samples, times)
-        self.runs.sizes = sizes_of(self.google_lines, self.runs)
+        self.runs.sizes = sizes_of(self.google_lines, self.lines, self.runs)
         leave_inner_runs_their_chips(self.runs)
         capacities = read_capacities(self._locations("user_inputs"), as_published)
         self.unknown_blocks = unknown_blocks(prepare_blocks(self.lines, self.runs.plans_of_job, capacities), self.lines)

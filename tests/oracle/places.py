@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from datetime import date
 
 from .holdings import Hold
+from .hyperpod import is_together
 from .ladder import Part
 from .lines import Line
 from .months import bounds, month_of
@@ -30,8 +31,10 @@ class Places:
         self._seen: dict[tuple[str, date], set[str]] = {}
         self._billed: dict[str, dict[date, dict[str, int]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(int)))
         for line in lines:
-            if line.resource_id:
-                self._bill(line.resource_id, line)
+            # a row of a cluster of HyperPod is of all its machines, not of one of them
+            for name in (line.resource_id, *filter(is_together, line.of_cluster)):
+                if name:
+                    self._bill(name, line)
         for line in google_lines:
             jobs = (CUSTOM_JOB.search(name) for name in (line.resource_name, line.global_name))
             # a pool, a reservation or a cluster is where its chips are billed

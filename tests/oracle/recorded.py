@@ -14,7 +14,7 @@ def note_recorded(lines: list[Line], google_lines: list[GoogleLine], runs: Runs,
     for line in lines:
         if _counts(line):
             is_job = ladder.claim(line, runs, tag_keys, own).rule in ("managed_job", "split_allocation")
-            if is_job or is_held_in_its_month(line, [line.resource_id], runs):
+            if is_job or is_held_in_its_month(line, [line.resource_id, *line.of_cluster], runs):
                 runs.recorded.add(place_of(line))
     for line in google_lines:
         if _counts(line):

@@ -14,13 +14,14 @@ from .exports import modified_at, moment
 from .months import EPOCH, MICROSECOND, bounds, microseconds
 
 CUSTOM_JOB = re.compile(r"projects/[^/]+/locations/[^/]+/customJobs/[0-9]+")
+CLUSTER = re.compile(r"arn:[^:]*:sagemaker:[^:]*:[^:]*:cluster/[^/]+")  # of HyperPod: a record means its machines of one type
 VERTEX_MACHINES = {"ct5lp-": "v5e", "ct5l-": "v5e", "ct5p-": "v5p", "ct6e-": "v6e"}
 UNCLEAR = "~unclear"  # a tag that could be two runs'
 STILL_HELD = (datetime(9999, 12, 31, tzinfo=UTC) - EPOCH) // MICROSECOND
 
 
 def is_job(resource_id: str) -> bool:
-    return resource_id.startswith("arn:aws:sagemaker:") or CUSTOM_JOB.fullmatch(resource_id) is not None
+    return ":training-job/" in resource_id or CUSTOM_JOB.fullmatch(resource_id) is not None
 
 
 def normalised(run_id: str) -> str:
@@ -163,7 +164,8 @@ def _own_record(document: dict) -> Record:
                 name = node.get("accelerator_type")
                 alike = {other["resource_id"] for other in attempt["nodes"] if other.get("accelerator_type") == name}
                 kind, chips = spellings.read(name, len(alike))
-                record.holdings.append((node["resource_id"], start, end, _first(_stated(node.get("chips")), chips), kind, 1))
+                resource = f"{node['resource_id']}/ml.{kind}" if CLUSTER.fullmatch(node["resource_id"]) else node["resource_id"]
+                record.holdings.append((resource, start, end, _first(_stated(node.get("chips")), chips), kind, 1))
                 record.attempt_of_node = attempt.get("attempt_id")
     return record
 

@@ -5,9 +5,12 @@ from collections.abc import Iterable
 from datetime import date
 from fractions import Fraction
 
+from . import facts as facts_of_aws
 from . import google_facts as facts
 from .google_clusters import wider_name
 from .google_lines import QUANTITY, GoogleLine
+from .hyperpod import is_together
+from .lines import Line
 from .months import bounds, by_month
 from .records import STILL_HELD, Runs, Window, is_job
 
@@ -45,7 +48,7 @@ def _of_a_sole_holder(windows: list[Window]) -> int | None:
     return chips if 0 < chips <= SIZES[-1] else None
 
 
-def sizes_of(lines: Iterable[GoogleLine], runs: Runs) -> Sizes:
+def sizes_of(lines: Iterable[GoogleLine], aws_lines: Iterable[Line], runs: Runs) -> Sizes:
     """Sizes that evidence shows; what is missing here has that of its type."""
     billed: dict[tuple[date, str], dict[tuple[int, int], Fraction]] = defaultdict(lambda: defaultdict(Fraction))
     for line in lines:
@@ -64,6 +67,10 @@ def sizes_of(lines: Iterable[GoogleLine], runs: Runs) -> Sizes:
         if full and max(full) > 0:
             # a pool has any number of chips
             sizes[month][name] = max(1, int(max(full) + Fraction(1, 2))) if wider_name(name) else _snapped(max(full))
+    for line in aws_lines:
+        for name in filter(is_together, line.of_cluster if line.machine_us else ()):
+            chips = Fraction(line.machine_us * facts_of_aws.chips_of(line.instance_type), line.end - line.start)
+            sizes[line.usage_month][name] = max(sizes[line.usage_month].get(name, 1), int(chips + Fraction(1, 2)))
     for month, names in _held_by_month(runs).items():
         for name in names:
             if name not in sizes[month] and not is_job(name):

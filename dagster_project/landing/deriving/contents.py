@@ -41,6 +41,7 @@ class BillMonth(msgspec.Struct, frozen=True, kw_only=True):
 
 
 PLANS = "training-plan"  # as their ARNs have it: the one name under which rows go that a plan of SageMaker may have paid for
+CLUSTERS = ":cluster/"  # in ARNs of clusters of HyperPod, as which answers that name them are recorded
 
 
 class Commitment(msgspec.Struct, frozen=True, kw_only=True):

@@ -32,6 +32,8 @@ select
     cast(null as string) as jobset_id,
     cast(null as string) as pod_id,
     {{ shared }},
+    cluster_name,
+    cluster_place,
     fixed_reason
 from lines
 where not is_divided
@@ -50,5 +52,7 @@ select
     jobset_id,
     pod_id,
     {{ shared }},
+    cast(null as string) as cluster_name,
+    cast(null as string) as cluster_place,
     cast(null as string) as fixed_reason
 from {{ ref('int_aws_pod_charges') }}

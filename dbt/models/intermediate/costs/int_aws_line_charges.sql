@@ -49,6 +49,15 @@ select
     is_usage and list_cost is null and not is_block_hour as is_weight_borrowed,
     case when cost_component = 'accelerator' or commitment_kind is not null then accelerator_name else '' end as accelerator_type,
     line_count,
+    -- HyperPod bills the machines of one type of a cluster together
+    case
+        when usage_type like '%Cluster:ml.%' and resource_id like '%:cluster/%'
+            then {{ replace_all('resource_id', '^.*:cluster/', 'cluster/') }} || '/ml.' || instance_type
+    end as cluster_name,
+    case
+        when usage_type like '%Cluster:ml.%' and resource_id like '%:cluster/%'
+            then split_part(resource_id, ':', 5) || '||' || {{ replace_all('resource_id', '^.*:cluster/', '') }}
+    end as cluster_place,
     coalesce(fixed_reason, case when is_unused_reservation and is_usage then 'unused_commitment' end) as fixed_reason,
     -- what of the effective cost is of the fee of a block, and what the row states itself
     block_cost,

@@ -25,6 +25,12 @@ held_machines as (
     where holdings.resource_id is not null
 ),
 
+-- months in which records name machines of HyperPod, which a bill has by cluster and type: time decides about those
+hyperpod_months as (
+    select distinct usage_month from held_machines
+    where {{ is_of_hyperpod('machine_name') }}
+),
+
 jobs as (
     select distinct alias_id as resource_id from {{ ref('stg_training_runs__aliases') }}
     where alias_system = 'sagemaker'
@@ -156,6 +162,7 @@ judged_lines as (
             or placed_lines.is_block_fee
             or placed_lines.line_item_type = 'SavingsPlanRecurringFee'
             or placed_lines.is_unpriced
+            or (hyperpod_months.usage_month is not null and placed_lines.usage_type like '%Cluster:ml.%')
             or case
                 when
                     placed_lines.tag_run_id is not null
@@ -169,6 +176,7 @@ judged_lines as (
         ) as is_single
     from placed_lines
     left join jobs on placed_lines.resource_id = jobs.resource_id
+    left join hyperpod_months on placed_lines.usage_month = hyperpod_months.usage_month
     left join {{ ref('int_recorded_months') }} as recorded
         on placed_lines.usage_month = recorded.usage_month and placed_lines.tag_run_id = recorded.training_run_id
 ),

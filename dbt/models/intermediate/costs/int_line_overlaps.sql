@@ -63,11 +63,17 @@ all_holdings as (
         charges.usage_month,
         charges.charge_period_start,
         charges.period_end,
-        charges.billed_us,
+        -- of a cluster of HyperPod the time of its machines counts, of which a row has any number: what is held of it is chips
+        -- over the chips of one machine, as many machines as that may be
+        coalesce(charges.cluster_us, charges.billed_us) as billed_us,
+        charges.cluster_us is not null as is_of_machines,
         holdings.resource_id,
         holdings.training_run_id,
         holdings.is_alone,
-        coalesce(holdings.type_chips, line_types.chips_per_node * holdings.node_count) as node_chips,
+        case
+            when charges.cluster_us is not null then line_types.chips_per_node
+            else coalesce(holdings.type_chips, line_types.chips_per_node * holdings.node_count)
+        end as node_chips,
         coalesce(holdings.held_chips, coalesce(holdings.recorded_chips, line_types.chips_per_node) * holdings.node_count)
             as held_chips,
         greatest(holdings.held_from, charges.charge_period_start) as held_from,
@@ -92,9 +98,14 @@ charge_times as (
         line_id,
         max(usage_month) as usage_month,
         min(breadth) as breadth,
+        bool_or(is_of_machines) as is_of_machines,
         coalesce(max(billed_us), max({{ microseconds('charge_period_start', 'period_end') }})) as billed_us,
         greatest(
-            coalesce(max(billed_us), 1), max({{ microseconds('charge_period_start', 'period_end') }}), cast(1 as decimal(38, 0))
+            coalesce(max(billed_us), 1), max({{ microseconds('charge_period_start', 'period_end') }}), cast(1 as decimal(38, 0)),
+            coalesce(cast({{ sum_of_bigints(
+                'case when is_of_machines then (' ~ instant_us('held_to') ~ ' - ' ~ instant_us('held_from')
+                ~ ') * cast(ceil(coalesce(held_chips, 1)) as bigint) end'
+            ) }} as decimal(38, 0)), 0)
         ) as most_us,
         min(training_run_id) as holder,
         bool_and(is_alone)
@@ -124,7 +135,10 @@ lines_of_one as (
             else all_parts
         end as chip_denominator
     from (
-        select *, greatest(node_parts, run_parts, {{ million }}) as all_parts from charge_times
+        select
+            *,
+            case when is_of_machines then node_parts else greatest(node_parts, run_parts, {{ million }}) end as all_parts
+        from charge_times
         where has_one_holder
     ) as charge_times
 ),
@@ -138,7 +152,7 @@ weights_of_one as (
         cast(held_us * run_chips as decimal(38, 0)) as w,
         cast(billed_us * chip_denominator as decimal(38, 0)) as all_w
     from lines_of_one
-    where chip_denominator < {{ room }} and most_us < {{ room }}
+    where chip_denominator < {{ room }} and run_chips < {{ room }} and most_us < {{ room }}
 ),
 
 -- who held the machine itself goes before who held its pool, its reservation or its cluster
@@ -161,7 +175,8 @@ held_slices as (
         {{ microseconds('slices.slice_from', 'slices.slice_to') }} as slice_us,
         charge_holdings.training_run_id,
         cast(sum({{ millionths('coalesce(charge_holdings.held_chips, 1)') }}) as decimal(38, 0)) as run_parts,
-        max({{ millionths('coalesce(charge_holdings.node_chips, 0)') }}) as node_parts
+        max({{ millionths('coalesce(charge_holdings.node_chips, 0)') }}) as node_parts,
+        bool_or(charge_holdings.is_of_machines) as is_of_machines
     from slices
     inner join charge_holdings using (line_id)
     where charge_holdings.held_from <= slices.slice_from and charge_holdings.held_to >= slices.slice_to
@@ -172,11 +187,11 @@ slice_parts as (
     select
         *,
         -- free chips beside a run are idle, and an oversubscribed node still adds up to one
-        greatest(
+        case when is_of_machines then max(node_parts) over (partition by line_id, slice_from) else greatest(
             max(node_parts) over (partition by line_id, slice_from),
             cast(sum(run_parts) over (partition by line_id, slice_from) as decimal(38, 0)),
             cast(1000000 as decimal(38, 0))
-        ) as all_parts,
+        ) end as all_parts,
         bool_and({{ int_mod('run_parts', million) }} = 0) over (partition by line_id, slice_from) as is_of_whole_chips
     from held_slices
 ),

@@ -13,7 +13,7 @@ resource_charges as (
         held_resources.node_chips,
         -- a pool, a reservation and a cluster grow and shrink: of them the billed chips count, hour by hour
         case
-            when charges.breadth > 0 then {{ int_div(
+            when charges.breadth > 0 and charges.cluster_us is null then {{ int_div(
                 'cast(greatest(' ~ to_units("coalesce(case when lines.instance_type in ('v2', 'v3', 'v4') then "
                 ~ exact_multiple('lines.priced_usage', 4, 9) ~ " else lines.priced_usage end, 0)", 9) ~ ', 0) * 36 as decimal(38, 0))',
                 'cast(10 as decimal(38, 0))'
@@ -36,6 +36,8 @@ resource_charges as (
     and not charges.is_twin
     -- the parts of its pods are of one time of the machine
     and coalesce(charges.part_number, 1) = 1
+    -- a row of a cluster of HyperPod has the hours of all its machines of one type, not of one of them
+    and (charges.cluster_us is null or {{ cluster_of_machines('charges.held_resource_id') }} <> '')
     -- a paid block hour is a machine's hour even where no record names the machine, if records name others of its kind
     and (
         held_resources.held_resource_id is not null

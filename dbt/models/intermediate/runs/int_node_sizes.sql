@@ -1,4 +1,4 @@
-{{ config(materialized='by_month', meta={'empty_without': ['int_gcp_lines']}) }}
+{{ config(materialized='by_month', meta={'empty_without': ['int_named_charges']}) }}
 
 with billed_intervals as (
     select
@@ -63,6 +63,26 @@ most_billed as (
     select usage_month, resource_id, bool_or(is_of_several) as is_of_several, max(thousandths) as thousandths
     from full_intervals
     where thousandths > 0
+    group by all
+
+    union all
+
+    -- of a cluster of HyperPod as many machines as it was billed for at once
+    select
+        named.usage_month,
+        named.held_resource_id as resource_id,
+        true as is_of_several,
+        max({{ int_div(
+            'cast(named.cluster_us * types.chips_per_node * 1000 as decimal(38, 0))',
+            microseconds('named.charge_period_start', 'named.charge_period_end')
+        ) }}) as thousandths
+    from {{ ref('int_named_charges') }} as named
+    inner join {{ ref('accelerator_types') }} as types on named.instance_type = types.accelerator_type
+    where
+        {{ in_build_months('named.usage_month') }}
+        and named.cluster_us > 0
+        and not named.is_twin
+        and {{ cluster_of_machines('named.held_resource_id') }} <> ''
     group by all
 )
 

@@ -80,7 +80,7 @@ claims as (
         {{ instant_us('holdings.held_from') }} <= slices.slice_from
         and {{ instant_us('holdings.held_to') }} >= slices.slice_to
         and not holdings.is_managed_job
-        and (holdings.is_size_inferred or not {{ matches('slices.resource_id', '(^|/)(clusters|nodePools|reservations)/') }})
+        and (holdings.is_size_inferred or not {{ matches('slices.resource_id', '(^|/|:)(clusters?|nodePools|reservations)/') }})
         and {{ in_build_months('slices.usage_month') }}
 ),
 
