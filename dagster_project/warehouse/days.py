@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     import duckdb
 
     from dagster_project.election.election import Election
-    from dagster_project.warehouse.states import State
     from dagster_project.warehouse.statements import Statement
+    from dagster_project.warehouse.states import State
 
 MODEL = "intermediate.int_device_minutes"  # all of neuron-monitor's samples are read for it, and for gates
 

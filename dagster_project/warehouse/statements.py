@@ -49,7 +49,9 @@ class Statement:
     also_replaced: str | None = None  # by month: rows of several months, replaced by every build that has a month
     by_day: str | None = None  # by month: the column of the day, where days of a month are replaced (days.py)
     days: str | None = None  # by month: the column of the day, where its months are replaced whole and others read it by day
-    reaches: tuple[str, ...] = ()  # by month: columns with the first and last microsecond of a row that others read by days it reaches
+    reaches: tuple[
+        str, ...
+    ] = ()  # by month: columns with the first and last microsecond of a row that others read by days it reaches
     shows_status: bool = False  # by month: also built again for months of which only the status is new
     empty_without: tuple[tuple[str, str], ...] = ()  # relations and conditions: one must have such a row, or it has none
     blocks: bool = True  # a test: whether its rows stop the build

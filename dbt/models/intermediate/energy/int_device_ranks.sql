@@ -2,11 +2,16 @@
 {%- set node = 'usage_month, resource_id' %}
 {%- set span = 'usage_month, usage_day, resource_id, span_from_us' %}
 
+with plain_spans as (
+    select *, true as is_plain from {{ ref('int_plain_spans') }}
+    where {{ in_build_months() }}
+),
+
 -- all that a plain span has counts, whatever its place
-with chosen_spans as (
+chosen_spans as (
     select distinct {{ span }}
     from {{ ref('int_device_times') }}
-    left join (select {{ span }}, true as is_plain from {{ ref('int_plain_spans') }}) as plain_spans using ({{ span }})
+    left join plain_spans using ({{ span }})
     where plain_spans.is_plain is null and {{ in_build_months() }}
 ),
 

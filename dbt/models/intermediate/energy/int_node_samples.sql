@@ -2,6 +2,7 @@
     'device_index', 'document_hash', 'is_document', 'is_measured', 'utilisation_ppm', 'is_filled', 'used_ppm_us', 'minute_samples',
     'power_uw', 'power_low_uw', 'power_high_uw', 'driver_ppm', 'driver_low_ppm', 'driver_high_ppm',
 ] %}
+{%- set taken = ['usage_month', 'run_key', 'host_id', 'sample_from_us', 'sample_to_us'] + carried %}
 {%- set device = 'usage_month, usage_day, resource_id, device_id' %}
 {%- set kept = [
     'usage_month', 'usage_day', 'resource_id', 'device_id', 'keyed_run_id', 'is_filled', 'is_measured', 'used_ppm_us', 'power_uw',
@@ -18,13 +19,13 @@ with days as (
 
 -- of a day all that lies in it, or within half a second of it: that shows that there is no gap at midnight
 samples as (
-    select *, usage_day as reached_day
+    select usage_day as reached_day, {{ taken | join(', ') }}
     from {{ ref('int_telemetry_samples') }}
     where {{ in_build_months() }} {{ and_in_built_days() }}
 
     union all
 
-    select samples.*, days.reached_day
+    select days.reached_day, samples.{{ taken | join(', samples.') }}
     from {{ ref('int_telemetry_samples') }} as samples
     inner join days using (usage_month)
     where

@@ -1,3 +1,4 @@
+{%- set series = ['usage_month', 'usage_day', 'day_from_us', 'day_to_us', 'run', 'host', 'keyed_run_id'] %}
 {{ config(materialized='by_month', meta={'empty_without': ['int_telemetry_days'], 'days': 'usage_day'}) }}
 
 -- a name counts as a run's in the months in which that run was there
@@ -69,7 +70,7 @@ machines as (
 
 places as (
     select
-        series.*,
+        series.{{ series | join(', series.') }},
         nodes.resource_id,
         nodes.resource_id as host_name,
         cast(null as bigint) as taken_from_us,
@@ -80,7 +81,7 @@ places as (
     union all
 
     select
-        series.*,
+        series.{{ series | join(', series.') }},
         nodes.resource_id,
         series.host as host_name,
         -- of the day: what lies further away takes nothing of it, and may move with every hour

@@ -1,4 +1,5 @@
-{{ config(materialized='by_month', meta={'by_day': 'usage_day', 'reaches': ['sample_from_us - ' ~ telemetry_gap_us(), 'sample_to_us - 1 + ' ~ telemetry_gap_us()]}) }}
+{%- set reaches = ['sample_from_us - ' ~ telemetry_gap_us(), 'sample_to_us - 1 + ' ~ telemetry_gap_us()] %}
+{{ config(materialized='by_month', meta={'by_day': 'usage_day', 'reaches': reaches}) }}
 {%- set day_us = 86400000000 %}
 {%- set of_use = [
     'is_document', 'document_hash', 'run_key', 'host_id', 'device_index', 'is_measured', 'sample_from_us', 'sample_to_us',
