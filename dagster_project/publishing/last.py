@@ -122,6 +122,27 @@ def contents(connection: duckdb.DuckDBPyConnection, relation: str, columns: Colu
     return sums or {WHOLE: (0, 0, 0)}
 
 
+def reached(
+    connection: duckdb.DuckDBPyConnection, relation: str, columns: Columns, ends: Sequence[str], by_day: str | None = None
+) -> dict[str, Contents]:
+    """The same of each part by the days of its month that its rows reach, from the first to the second of two microseconds."""
+    names = [quoted(name) for name, _ in columns]
+    month_from, month_to = f"epoch_us({MONTH})", f"epoch_us({MONTH} + interval 1 month)"
+    first = f"cast(make_timestamp(greatest({ends[0]}, {month_from})) as date)"
+    last = f"cast(make_timestamp(least({ends[1]}, {month_to} - 1)) as date)"
+    days = f"if({first} = {last}, [{first}], cast(generate_series({first}, {last}, interval 1 day) as date[]))"
+    found = connection.execute(
+        f"select part, reached_day, count(*), sum(one), sum(other) from (select {by_day or MONTH} as part,"
+        f" unnest({days}) as reached_day, cast(hash({', '.join(names)}) as hugeint) as one,"
+        f" cast(hash(1, {', '.join(reversed(names))}) as hugeint) as other from {relation}) as hashed group by all order by all"
+    ).fetchall()
+    name_of = str if by_day else part_of
+    sums: dict[str, Contents] = {}
+    for part, day, rows, one, other in found:
+        sums.setdefault(name_of(part), {})[str(day)] = (rows, one, other)
+    return sums
+
+
 def has_other_rows(connection: duckdb.DuckDBPyConnection, new: str, old: str, condition: str) -> bool:
     """Whether a part of a relation has a row that the part of another, of as many rows, has not, or has less often."""
     rows = f"(from {new} where {condition}) except all (from {old} where {condition})"

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import duckdb
 
     from dagster_project.election.election import Election
+    from dagster_project.warehouse.statements import Statement
     from dagster_project.warehouse.states import State
 
 MODEL = "intermediate.int_device_minutes"  # all of neuron-monitor's samples are read for it, and for gates
@@ -68,6 +69,36 @@ def _last(connection: duckdb.DuckDBPyConnection, before: Mapping[str, State]) ->
     if state is None or state.days is None or not connection.execute(there, [schema, name]).fetchall():
         return {}
     found: dict[str, str] = json.loads(state.days)
+    return found
+
+
+def versions_by_sums(reads: Sequence[tuple[Any, Statement | None]]) -> dict[str, str]:
+    """The version of each day of which a table by day can have rows: of what it reads, the sums of the day.
+
+    `reads` are the sums of a table by month and its statement, or the version of anything else and None. Of a table by month
+    that has no days it is the sums of the month.
+    """
+    by_day = [(_by_day(sums, statement), statement) for sums, statement in reads]
+    named = {day for found, statement in by_day if statement and _has_days(statement) for day in found}
+
+    def of_day(found: Any, statement: Statement | None, day: str) -> Any:
+        return found if statement is None else found.get(day if _has_days(statement) else day[:7])
+
+    return {day: states.sha256([of_day(found, statement, day) for found, statement in by_day]) for day in named}
+
+
+def _has_days(statement: Statement) -> bool:
+    return bool(statement.by_day or statement.days or statement.reaches)
+
+
+def _by_day(sums: Any, statement: Statement | None) -> Any:
+    """Sums by day, or by month; of what reaches several days by each of them, with the part that each is of."""
+    if statement is None or not statement.reaches:
+        return sums if statement is None else sums["parts"]
+    found = defaultdict[str, list[Any]](list)
+    for part, days in sorted(sums["reached"].items()):
+        for day, of_day in days.items():
+            found[day].append((part, of_day))
     return found
 
 

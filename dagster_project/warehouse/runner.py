@@ -21,7 +21,7 @@ import duckdb
 
 from dagster_project.base.failures import machine_failure
 from dagster_project.publishing.digest import quoted
-from dagster_project.publishing.last import contents
+from dagster_project.publishing.last import contents, reached
 from dagster_project.publishing.view_files import SHOWN
 from dagster_project.warehouse import days, states
 from dagster_project.warehouse.nodes import NodeResult, first_rows
@@ -184,13 +184,14 @@ class _Runner:
         months: list[str] | None = None  # all of them
         if is_same and statement.kind == BY_MONTH:
             months = sorted({*self.build.months, *(self.build.turned if statement.shows_status else ())})
-        if months and statement.by_day and not self._days():
+        built_days = self._changed_days(statement, before, months) if months and statement.by_day else None
+        if built_days == []:
             months = []
         # nothing of it is written, or there is nothing to write
         if is_same and before and (months == [] or (not self.build.is_forced and self._stays_empty(statement, before))):
             self._keep(replace(before, inputs=inputs))
             return "unchanged", None
-        return self._write(statement, inputs, before, months)
+        return self._write(statement, inputs, before, months, built_days)
 
     def _stays_empty(self, statement: Statement, before: State) -> bool:
         """Whether a table had no rows and gets none. Example: of an organisation without telemetry there is no use of a chip."""
@@ -238,13 +239,14 @@ class _Runner:
         self.states[state.node] = state
         self.moved.append(state)
 
-    def _write(self, statement: Statement, inputs: str, before: State | None, months: list[str] | None) -> tuple[str, int | None]:
-        """Write a table, or months of it, and its state. The version stays where the rows are what they were."""
+    def _write(
+        self, statement: Statement, inputs: str, before: State | None, months: list[str] | None, built_days: list[str] | None
+    ) -> tuple[str, int | None]:
+        """Write a table, or months or days of it, and its state. The version stays where the rows are what they were."""
         was_there = statement.relation in self.there
-        built_days = self._days() if statement.by_day and months is not None else []
 
         def state() -> State:
-            made_of = days.after(self.connection, before, is_whole=months is None) if statement.by_day else None
+            made_of = self._made_of(statement, before, months) if statement.by_day else None
             if self.is_the_last:
                 return State(statement.relation, statement.definition, inputs, self.build.build_id, days=made_of)
             sums = json.dumps(self._sums(statement, before, months, built_days))
@@ -255,10 +257,41 @@ class _Runner:
         written = self._create(statement, "table", state, months, built_days)
         return "success", sum(rows for rows, *_ in json.loads(written.sums)["parts"].values()) if written.sums else None
 
-    def _days(self) -> list[str]:
-        """The days that are built again of what is built by day."""
-        found = self.connection.execute("select cast(usage_day as varchar) from raw.build_days order by 1").fetchall()
-        return [day for (day,) in found]
+    def _changed_days(self, statement: Statement, before: State | None, months: list[str]) -> list[str] | None:
+        """The days of some months that are built again of a table by day; None for all, whatever they are."""
+        if statement.relation == days.MODEL:
+            found = self.connection.execute("select cast(usage_day as varchar) from raw.build_days order by 1").fetchall()
+            return [day for (day,) in found]
+        if self.build.is_forced or before is None or before.days is None:
+            return None
+        now, of_months = self._days_of(statement), {month[:7] for month in months}
+        last: dict[str, str] = json.loads(before.days)
+        return sorted(day for day in now.keys() | last.keys() if day[:7] in of_months and now.get(day) != last.get(day))
+
+    def _made_of(self, statement: Statement, before: State | None, months: list[str] | None) -> str | None:
+        """The versions of the days that a table by day is made of once it is written, as JSON."""
+        if statement.relation == days.MODEL:
+            return days.after(self.connection, before, is_whole=months is None)
+        if self.is_the_last:
+            return None
+        now = self._days_of(statement)
+        if months is not None and before and before.days:  # of months that no build has had since, what they were made of
+            of_months = {month[:7] for month in months}
+            kept = {day: version for day, version in json.loads(before.days).items() if day[:7] not in of_months}
+            now = kept | {day: version for day, version in now.items() if day[:7] in of_months}
+        return json.dumps(dict(sorted(now.items())))
+
+    def _days_of(self, statement: Statement) -> dict[str, str]:
+        """The version of each day of which a table by day can have rows, by the sums of what it reads."""
+        reads = [(read, self.makers.get(read), self.states.get(read)) for read in statement.reads if read not in MONTHS_OF_BUILD]
+        return days.versions_by_sums(
+            [
+                (json.loads(state.sums), maker)
+                if state and state.sums and maker and maker.kind == BY_MONTH
+                else (self._version(read), None)
+                for read, maker, state in reads
+            ]
+        )
 
     def _create(
         self,
@@ -266,7 +299,7 @@ class _Runner:
         kind: str,
         state: Callable[[], State],
         months: list[str] | None = None,
-        built_days: Sequence[str] = (),
+        built_days: list[str] | None = None,
     ) -> State:
         """Create a view or table, or write months or days of one, and its state in one transaction."""
         relation, there = statement.relation, dict(self.there)
@@ -292,24 +325,44 @@ class _Runner:
         return made
 
     def _sums(
-        self, statement: Statement, before: State | None, months: list[str] | None, built_days: Sequence[str]
+        self, statement: Statement, before: State | None, months: list[str] | None, built_days: list[str] | None
     ) -> dict[str, Any]:
         """Columns of a table, and by month, or by day, sums over the hashes of its rows: equal where the rows are.
 
-        Of a table of which only `months` or days were written, those of others are what they were.
+        Of a table of which only `months` or days were written, those of others are what they were. Where others read by the days
+        that rows reach, the same by these days.
         """
-        relation, condition, kept = statement.relation, "true", dict[str, Any]()
-        if before and before.sums and months and not statement.also_replaced:
+        relation, condition = statement.relation, "true"
+        last = json.loads(before.sums) if before and before.sums and months is not None else None
+        by_day = statement.by_day or statement.days
+
+        def is_kept(part: str) -> bool:
+            """Whether nothing of a part was written."""
+            if last is None or not months or statement.also_replaced:
+                return False
+            if statement.by_day and built_days is not None:
+                return part not in built_days
+            return part[:7] not in {month[:7] for month in months}
+
+        if last and months and not statement.also_replaced:
             condition = statement.replaced(months, built_days)
-            written = {*built_days} if statement.by_day else {month[:7] for month in months}
-            kept = {part: sums for part, sums in json.loads(before.sums)["parts"].items() if part not in written}
-        if before and before.sums and months is not None:
-            columns = json.loads(before.sums)["columns"]
+        if last:
+            columns = last["columns"]
         else:
             columns = [(name, str(kind)) for name, kind, *_ in self.connection.execute(f"from {relation} limit 0").description]
-        parts = contents(self.connection, f"(from {relation} where {condition})", columns, statement.by_day)
+        found: dict[str, Any] = {"columns": columns}
+        written = f"(from {relation} where {condition})"
+        if statement.reaches:
+            by_reach = reached(self.connection, written, columns, statement.reaches, statement.by_day)
+            kept = {part: sums for part, sums in last["reached"].items() if is_kept(part)} if last else {}
+            found["reached"] = dict(sorted((kept | by_reach).items()))
+        if statement.reaches and statement.by_day:  # a row reaches its own day
+            parts = {part: sums[part] for part, sums in by_reach.items()}
+        else:
+            parts = contents(self.connection, written, columns, by_day)
+        kept = {part: sums for part, sums in last["parts"].items() if is_kept(part)} if last else {}
         kept |= {part: sums for part, sums in parts.items() if sums[0]}
-        return {"columns": columns, "parts": dict(sorted(kept.items()))}
+        return {**found, "parts": dict(sorted(kept.items()))}
 
     def _test(self, statement: Statement) -> tuple[str, int, str | None]:
         """Ask a test, unless nothing that it reads changed. Returns how it ended, its failures and their first rows."""

@@ -28,6 +28,7 @@ REPORTS = ("marts/reports/", "intermediate/reporting/", "intermediate/comparison
 PAGES = "pages/"  # likewise: what reports print, which no build runs
 VIEW, TABLE = "view", "table"
 RUN = (BY_MONTH, TABLE, VIEW, SEED, TEST)
+BUILT_DAYS = re.compile(r"/\* days (\S+) \*/")  # likewise: where only some days of a table by day are built
 WHOLE = re.compile(r"/\* whole \*/.*?/\* end of whole \*/", re.S)  # in dbt/macros/by_month.sql: only where a table is built whole
 # each begins with letters of its own, by which megabytes are searched in no time
 RELATION, RAW_RELATION = re.compile(r'"build"\."(\w+)"\."(\w+)"'), re.compile(r"raw(?<!\wraw)\.(\w+)")
@@ -47,6 +48,10 @@ class Statement:
     columns: tuple[tuple[str, str, str], ...] = ()  # of a contract, or of a seed: name, type, constraint
     also_replaced: str | None = None  # by month: rows of several months, replaced by every build that has a month
     by_day: str | None = None  # by month: the column of the day, where days of a month are replaced (days.py)
+    days: str | None = None  # by month: the column of the day, where its months are replaced whole and others read it by day
+    reaches: tuple[
+        str, ...
+    ] = ()  # by month: columns with the first and last microsecond of a row that others read by days it reaches
     shows_status: bool = False  # by month: also built again for months of which only the status is new
     empty_without: tuple[tuple[str, str], ...] = ()  # relations and conditions: one must have such a row, or it has none
     blocks: bool = True  # a test: whether its rows stop the build
@@ -78,17 +83,19 @@ class Statement:
         rows = f"select {names} from (\n{self.sql}\n) as rows_of_all_months"
         return f"create table {self.relation} ({declared}); insert into {self.relation} ({names}) {rows}"
 
-    def replaced(self, months: Iterable[str], days: Iterable[str] = ()) -> str:
-        """The condition of the rows that a build of some months replaces; of a table by day, those of some of their days."""
+    def replaced(self, months: Iterable[str], days: Collection[str] | None = None) -> str:
+        """The condition of the rows that a build of some months replaces, or of a table by day, of some of their days."""
         of_months = f"usage_month in ({_dates(months)})"
-        if self.by_day:
+        if days is not None:
             return f"{of_months} and {self.by_day} in ({_dates(days)})"
         return f"({of_months} or {self.also_replaced})" if self.also_replaced else of_months
 
-    def of_months(self, months: Collection[str], days: Collection[str] = ()) -> str:
-        """The SQL that takes some months out of a table and puts in the rows that the query has for them."""
-        condition = self.replaced(months, days)
-        rows = f"select * from (\n{WHOLE.sub('', self.sql)}\n) as rows_of_all_months where {condition}"
+    def of_months(self, months: Collection[str], days: Collection[str] | None = None) -> str:
+        """The SQL that takes some months, or days of them, out of a table and puts in the rows that the query has for them."""
+        condition, sql = self.replaced(months, days), WHOLE.sub("", self.sql)
+        if days is not None:
+            sql = BUILT_DAYS.sub(rf"and \1 in ({_dates(days)})", sql)
+        rows = f"select * from (\n{sql}\n) as rows_of_all_months where {condition}"
         return f"delete from {self.relation} where {condition}; insert into {self.relation} by name {rows}"
 
 
@@ -165,6 +172,8 @@ def _statement(node: Mapping[str, Any], text: str, relations: Mapping[str, str])
         columns,
         meta.get("also_replaced"),
         meta.get("by_day"),
+        meta.get("days"),
+        tuple(meta.get("reaches", ())),
         meta.get("rebuilt_for") == "status",
         tuple((relations[name], condition or "true") for name, _, condition in without),
         kind != TEST or gates.is_blocking(node),

@@ -7,9 +7,11 @@
   so, `meta={'rebuilt_for': 'status'}`, and left alone in all others. Without any month nothing is done.
   Rows that are made of several months, `meta={'also_replaced': <their condition>}`, are replaced by every build that has a month. Example: the
   July invoice gets a row of June that came late; a build of June writes the total of July's invoice again, and no other row of July.
-  A table by day, `meta={'by_day': <its column of the day>}`, gets of these months only the days in which something changed (raw.build_days). A row of
-  it is made of what lies within minutes of its day, and the view that it reads has the samples of those days alone. Example: a new hour of
-  neuron-monitor writes the minutes of its day, and those of the thirty other days stay.
+  A table by day, `meta={'by_day': <its column of the day>}`, gets of these months only the days in which something changed. A row of it is made of
+  what its day has in the tables that it reads: those by day, those by month with `meta={'days': <their column of the day>}`, and those whose
+  rows reach other days, `meta={'reaches': [<first microsecond>, <last>]}`. Example: a new hour of neuron-monitor writes the samples of its day,
+  and those of the thirty other days stay. The first of these tables, `of_landed_days`, reads what lies within minutes of a day, and the view has
+  the samples of the days that changed (raw.build_days) alone. By hand dbt builds whole months of all others.
   A table, by month or whole, that can have a row only if one of some models has one names them, `meta={'empty_without': [<models>]}`, each as
   `<model>` or `<model> where <condition>`: while none has such a row, and it is empty, the warehouse leaves it alone. Example: without telemetry
   a run record is no reason to ask for the use of chips again.
@@ -60,8 +62,8 @@ select usage_month from {{ source('raw', 'build_months') }}
 {% endmacro %}
 {% macro default__replace_months(table, columns, sql, months) -%}
   {%- set of_the_build = 'usage_month in (' ~ months | join(', ') ~ ')' -%}
-  {%- set by_day = (config.get('meta') or {}).get('by_day') -%}
-  {%- if by_day %}{% set of_the_build = of_the_build ~ ' and ' ~ by_day ~ ' in (select usage_day from raw.build_days)' %}{% endif -%}
+  {%- set meta = config.get('meta') or {} -%}
+  {%- if meta.get('of_landed_days') %}{% set of_the_build = of_the_build ~ ' and ' ~ meta.get('by_day') ~ ' in (select usage_day from raw.build_days)' %}{% endif -%}
   {%- set also = (config.get('meta') or {}).get('also_replaced') -%}
   {%- if also %}{% set of_the_build = '(' ~ of_the_build ~ ' or ' ~ also ~ ')' %}{% endif -%}
   delete from {{ table }} where {{ of_the_build }};
@@ -82,6 +84,12 @@ select usage_month from {{ source('raw', 'build_months') }}
 {# Only for speed: drops other months early where a window or a join across months keeps the engine from pushing the restriction down. #}
 {% macro in_build_months(column='usage_month') -%}
 {{ column }} in (select known_months.usage_month from ({{ months_to_build() }}) as known_months)
+{%- endmacro %}
+
+{# Of a table by day: the days that are written now, as a condition after others. dagster_project/warehouse/statements.py puts them in place
+   of the comment; whole months are built without. #}
+{% macro and_in_built_days(column='usage_day') -%}
+/* days {{ column }} */
 {%- endmacro %}
 
 {# For gates: rows of the months that this build made. Those of every other month passed when their month was built. #}

@@ -71,6 +71,18 @@ case when is_node_metered then {{ x }} else 0 end
 {%- endmacro %}
 
 {# The bounds of months, in microseconds. #}
+{# The day, UTC, of an instant in microseconds since 1970. #}
+{% macro day_of(us) -%}
+cast({{ timestamp_of(us) }} as date)
+{%- endmacro %}
+
+{# Of the days of a month with their bounds, `usage_day`, `day_from_us` and `day_to_us`, in microseconds since 1970. #}
+{% macro day_bounds() -%}
+usage_day,
+    {{ instant_us('cast(usage_day as timestamp)') }} as day_from_us,
+    {{ instant_us('cast(usage_day as timestamp) + interval 1 day') }} as day_to_us
+{%- endmacro %}
+
 {% macro month_bounds() -%}
 select
     usage_month,

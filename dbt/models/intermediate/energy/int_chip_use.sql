@@ -1,5 +1,5 @@
-{{ config(materialized='by_month', meta={'empty_without': ['int_node_device_spans']}) }}
-{%- set node = 'usage_month, resource_id' %}
+{{ config(materialized='by_month', meta={'empty_without': ['int_node_device_spans'], 'by_day': 'usage_day'}) }}
+{%- set node = 'usage_month, usage_day, resource_id' %}
 {%- set span = node ~ ', span_from_us' %}
 {#- of power: where watts are known, where only the driver's share of full power is, and the use of the same chips and time -#}
 {%- set power_times = {
@@ -14,96 +14,42 @@
 {%- set chip_number = "cast(split_part(substr(device_id, length(host_key) + 2), '|', 1) as bigint)" %}
 {%- set one = 'cast(1 as bigint) as ' %}
 {%- set one_chip = one ~ ['share_numerator', 'share_denominator', 'pool_chips'] | join(',\n    ' ~ one) %}
-{#- of minutes the sum over their samples (int_device_minutes) -#}
-{%- set used = 'coalesce(used_ppm_us, cast(coalesce(utilisation_ppm, 0) as decimal(19, 0)) * seen_us)' %}
 {%- set is_known = 'coalesce(utilisation_ppm, power_uw, driver_ppm) is not null' %}
 
 with devices as (
-    select
-        devices.*,
-        cast(devices.observed_to_us - devices.observed_from_us as decimal(18, 0)) as seen_us
-    from {{ ref('int_node_device_spans') }} as devices
+    select * from {{ ref('int_node_device_spans') }}
+    where {{ in_build_months() }} {{ and_in_built_days() }}
 ),
 
 device_times as (
-    select
-        {{ span }},
-        device_id,
-        host_key,
-        owner_run_id,
-        sum(seen_us) as seen_us,
-        sum(case when {{ is_known }} then seen_us else 0 end) as known_us,
-        sum({{ used }}) as used_ppm_us
-        {%- for count, time in power_times.items() %},
-        {%- if count == 'powered_ppm' %}
-        sum(case when coalesce(power_uw, driver_ppm) is not null then {{ used }} else 0 end) as {{ time }}
-        {%- else %}
-        sum(cast({{ power_of_chip(count) }} as decimal(19, 0)) * seen_us) as {{ time }}
-        {%- endif %}
-        {%- endfor %}
-    from devices
-    group by all
+    select * from {{ ref('int_device_times') }}
+    where {{ in_build_months() }} {{ and_in_built_days() }}
 ),
 
-run_devices as (
-    select
-        {{ node }},
-        holders.training_run_id,
-        device_times.device_id,
-        sum(device_times.used_ppm_us) as used_ppm_us,
-        sum(device_times.metered_uw_us) as metered_uw_us,
-        sum(device_times.driven_ppm_us) as driven_ppm_us,
-        sum(device_times.known_us) as known_us
-    from {{ ref('int_node_spans') }} as holders
-    inner join device_times using ({{ span }})
-    where device_times.owner_run_id is null or device_times.owner_run_id = holders.training_run_id
-    group by all
+plain_spans as (
+    select *, true as is_plain from {{ ref('int_plain_spans') }}
+    where {{ in_build_months() }} {{ and_in_built_days() }}
 ),
 
--- of part of a node runs have the chips that they used most in the month, so that cutting a record in two changes nothing
-ranked_devices as (
-    select
-        {{ span }},
-        run_devices.device_id,
-        row_number() over (
-            partition by {{ span }}
-            order by
-                sum(run_devices.used_ppm_us) desc, sum(run_devices.metered_uw_us) desc, sum(run_devices.driven_ppm_us) desc,
-                sum(run_devices.known_us) desc, run_devices.device_id
-        ) as device_rank
-    from {{ ref('int_node_spans') }}
-    inner join run_devices using ({{ node }}, training_run_id)
-    group by {{ span }}, run_devices.device_id
+times as (
+    select * from {{ ref('int_node_times') }}
+    where {{ in_build_months() }} {{ and_in_built_days() }}
 ),
 
-span_hosts as (
-    select {{ span }}, host_key, count(distinct device_id) as device_count, count(owner_run_id) as owner_count
-    from device_times
-    group by all
+spans as (
+    select * from {{ ref('int_node_spans') }}
+    where {{ in_build_months() }} {{ and_in_built_days() }}
 ),
 
 -- no more devices than chips are held (or than the node has, while no run holds it), none of them is a run's own, and a silent
--- one is a gap: all count all the time
-plain_spans as (
-    select {{ span }}
-    from span_hosts
-    inner join {{ ref('int_node_times') }} as times using ({{ span }})
-    inner join {{ ref('int_node_hosts') }} as hosts using ({{ node }}, host_key)
-    group by {{ span }}
-    having
-        not bool_or(times.is_tpu)
-        and sum(span_hosts.owner_count) = 0
-        and sum(span_hosts.device_count) <= max(case when times.held_chips = 0 then times.node_chips else times.held_chips end)
-        and bool_and(span_hosts.device_count <= hosts.host_chips)
-),
-
+-- one is a gap: of a plain span all count all the time
 other_devices as (
     select
         devices.*,
         max(devices.observed_to_us - devices.observed_from_us) over (partition by {{ span }}) as bucket_us
     from devices
     left join plain_spans using ({{ span }})
-    where plain_spans.resource_id is null
+    where plain_spans.is_plain is null
 ),
 
 bucketed_devices as (
@@ -132,7 +78,7 @@ slice_devices as (
         coalesce(ranked_devices.device_rank, 0) as device_rank
     from slices
     inner join bucketed_devices as devices using ({{ span }}, bucket_us)
-    left join ranked_devices using ({{ span }}, device_id)
+    left join {{ ref('int_device_ranks') }} as ranked_devices using ({{ span }}, device_id)
     where
         {{ bucket_of('slices.slice_from') }} = devices.bucket
         and devices.observed_from_us <= slices.slice_from
@@ -171,15 +117,14 @@ placed_with_owners as (
         times.node_chips, times.held_chips, times.is_tpu,
         coalesce(
             row_number() over (
-                partition by
-                    devices.usage_month, devices.resource_id, devices.span_from_us, devices.slice_from, devices.owner_run_id
+                partition by {{ span }}, devices.slice_from, devices.owner_run_id
                 order by devices.evidence_rank, devices.device_rank, devices.device_id
             ) <= owners.run_chips,
             false
         ) as is_own
     from placed_on_hosts as devices
-    inner join {{ ref('int_node_times') }} as times using ({{ span }})
-    left join {{ ref('int_node_spans') }} as owners
+    inner join times using ({{ span }})
+    left join spans as owners
         on
             devices.usage_month = owners.usage_month
             and devices.resource_id = owners.resource_id
@@ -293,13 +238,13 @@ pools as (
         {%- endfor %}
     from device_times
     inner join plain_spans using ({{ span }})
-    inner join {{ ref('int_node_times') }} as times using ({{ span }})
+    inner join times using ({{ span }})
     group by {{ span }}
 ),
 
 half_held as (
     select {{ span }}, {{ millionths('held_chips - span_chips') }} as free_parts
-    from {{ ref('int_node_times') }}
+    from times
     where held_chips > span_chips
 ),
 
@@ -320,8 +265,8 @@ run_pools as (
         pools.{{ time }}
         {%- endfor %}
     from pools
-    inner join {{ ref('int_node_times') }} as times using ({{ span }})
-    inner join {{ ref('int_node_spans') }} as holders using ({{ span }})
+    inner join times using ({{ span }})
+    inner join spans as holders using ({{ span }})
     left join own_use using ({{ span }}, slice_from, training_run_id)
 )
 
@@ -387,7 +332,7 @@ select
     {%- endfor %}
 from device_times
 inner join plain_spans using ({{ span }})
-inner join {{ ref('int_node_times') }} as times using ({{ span }})
+inner join times using ({{ span }})
 where times.held_chips = 0
 group by {{ span }}
 having sum(device_times.used_ppm_us + device_times.metered_us + device_times.driven_us) > 0

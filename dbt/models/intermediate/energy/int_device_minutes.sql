@@ -1,4 +1,5 @@
-{{ config(materialized='by_month', meta={'empty_without': ['stg_neuron_monitor__samples'], 'by_day': 'usage_day'}) }}
+{%- set days = {'by_day': 'usage_day', 'of_landed_days': true} %}
+{{ config(materialized='by_month', meta=dict(days, empty_without=['stg_neuron_monitor__samples'])) }}
 {%- set minute_us, day_us = 60000000, 86400000000 %}
 {%- set series = 'usage_month, source_name, run_key, host_id, device_index' %}
 {%- set stated = 'source_name, run_key, host_id, accelerator_type, device_count, region_id, device_index, is_measured' %}
@@ -25,7 +26,9 @@ samples as (
             greatest(delivered.sample_to_us - 1 - (delivered.sample_to_us - 1) % {{ day_us }}, months.month_from_us),
             months.month_to_us - {{ day_us }}
         ) as day_us,
-        delivered.sample_from_us >= months.month_from_us and delivered.sample_to_us <= months.month_to_us as is_within_month
+        delivered.sample_from_us >= months.month_from_us
+        and delivered.sample_to_us <= months.month_to_us
+        and delivered.sample_from_us >= delivered.sample_to_us - 1 - (delivered.sample_to_us - 1) % {{ day_us }} as is_within_day
     from {{ ref('stg_neuron_monitor__samples') }} as delivered
     inner join months
         on
@@ -48,7 +51,7 @@ neighbours as (
         lead(sample_to_us, 2) over ({{ in_time }}) as later_to_us,
         min(sample_from_us) over ({{ in_time }} rows between 2 following and unbounded following) as later_from_us
     from samples
-    where used_ppm_us is null or not is_within_month
+    where used_ppm_us is null or not is_within_day
 ),
 
 -- one after the other: a sample of known use that meets the one before it and the one after it at most with its ends
@@ -56,7 +59,7 @@ ordered as (
     select
         *,
         coalesce(
-            is_within_month
+            is_within_day
             and host_id is not null
             and known_ppm is not null
             and sample_to_us - sample_from_us <= {{ minute_us }}
@@ -73,7 +76,9 @@ ordered as (
             and coalesce(before_to_us <= next_from_us, true)
             and coalesce(sample_to_us <= later_from_us, true)
             -- a gap within a minute
-            and coalesce(sample_from_us <= before_to_us + {{ telemetry_gap_us() }} or before_to_us <= minute_us, true),
+            and coalesce(sample_from_us <= before_to_us + {{ telemetry_gap_us() }} or before_to_us <= minute_us, true)
+            -- the gap that is none lies in the day before
+            and coalesce(before_to_us >= day_us or sample_from_us > before_to_us + {{ telemetry_gap_us() }}, true),
             false
         ) as is_in_order
     from neighbours
@@ -195,7 +200,7 @@ from (
             else 0
         end as observed_us
     from samples
-    where used_ppm_us is not null and is_within_month
+    where used_ppm_us is not null and is_within_day
 ) as reduced
 group by
     usage_month, day_us, {{ stated }}, sample_from_us, sample_to_us, utilisation_ppm, used_ppm_us

@@ -33,6 +33,14 @@ stretches as (
     inner join billed_machines as machines using (usage_month, resource_id)
 ),
 
+-- a day with telemetry is a part: what is made of it is made of that day (int_node_samples)
+days as (
+    select distinct holdings.usage_month, holdings.resource_id, days.day_from_us, days.day_to_us
+    from {{ ref('int_telemetry_days') }} as days
+    inner join month_holdings as holdings using (usage_month)
+    where {{ in_build_months('days.usage_month') }}
+),
+
 -- cut also where a reading of the node begins or ends, so that it is known of all of a slice or of none, and at a limit of power;
 -- cutting changes nothing else
 slices as (
@@ -41,6 +49,7 @@ slices as (
         ('stretches', 'from_us', 'to_us', none),
         (ref('int_metered_nodes'), 'metered_from_us', 'metered_to_us', none),
         (ref('int_power_limits'), 'limited_from_us', 'limited_to_us', none),
+        ('days', 'day_from_us', 'day_to_us', none),
     ]) }}
 ),
 

@@ -1,4 +1,5 @@
-{{ config(materialized='by_month') }}
+{%- set reaches = ['sample_from_us - ' ~ telemetry_gap_us(), 'sample_to_us - 1 + ' ~ telemetry_gap_us()] %}
+{{ config(materialized='by_month', meta={'reaches': reaches}) }}
 {%- set series = 'usage_month, boundary, meter, host_key, device_key' %}
 
 -- of a meter that several kinds of source deliver the widest

@@ -1,5 +1,5 @@
-{{ config(materialized='by_month', meta={'empty_without': ['int_node_samples']}) }}
-{%- set device = 'usage_month, resource_id, device_id' %}
+{{ config(materialized='by_month', meta={'empty_without': ['int_node_samples'], 'by_day': 'usage_day'}) }}
+{%- set device = 'usage_month, usage_day, resource_id, device_id' %}
 {%- set piece = device ~ ', host_key, span_from_us, is_own_view' %}
 {%- set slice_columns %}
         {{- piece }}, slice_from, slice_to,
@@ -19,7 +19,7 @@ with samples_with_reach as (
             partition by {{ device }} order by sample_from_us range between unbounded preceding and 1 preceding
         ) as reached_us
     from {{ ref('int_node_samples') }}
-    where {{ in_build_months() }}
+    where {{ in_build_months() }} {{ and_in_built_days() }}
 ),
 
 gapless_samples as (
@@ -44,20 +44,6 @@ gapless_samples as (
     from samples_with_reach
 ),
 
--- how many chips a key's samples show
-views as (
-    select
-        usage_month,
-        resource_id,
-        keyed_run_id,
-        greatest(
-            count(distinct case when is_measured then device_id end), count(distinct case when is_present then device_id end)
-        ) as chips
-    from {{ ref('int_node_samples') }}
-    where keyed_run_id is not null and {{ in_build_months() }}
-    group by all
-),
-
 -- where a run holds the node, samples that carry the key of a run that does not are of another time or machine
 held_pieces as (
     select
@@ -71,16 +57,18 @@ held_pieces as (
             times.holder_count > 1 and not times.is_oversubscribed and views.chips <= holders.run_chips, false
         ) as is_own_view
     from gapless_samples as samples
-    inner join {{ ref('int_node_times') }} as times using (usage_month, resource_id)
+    inner join {{ ref('int_node_times') }} as times using (usage_month, usage_day, resource_id)
     left join {{ ref('int_node_spans') }} as holders
         on
             samples.usage_month = holders.usage_month
             and samples.resource_id = holders.resource_id
             and times.span_from_us = holders.span_from_us
             and samples.keyed_run_id = holders.training_run_id
-    left join views
+    -- how many chips a key's samples show
+    left join {{ ref('int_key_chips') }} as views
         on
             samples.usage_month = views.usage_month
+            and samples.usage_day = views.usage_day
             and samples.resource_id = views.resource_id
             and samples.keyed_run_id = views.keyed_run_id
     where
@@ -94,6 +82,7 @@ held_pieces as (
 pieces as (
     select
         usage_month,
+        usage_day,
         resource_id,
         case when is_own_view then device_id || '|' || owner_run_id else device_id end as device_id,
         {{ host_of_device() }} as host_key,

@@ -1,14 +1,19 @@
-{{ config(materialized='by_month') }}
+{{ config(materialized='by_month', meta={'days': 'usage_day'}) }}
 
 with hosts as (
     select
         usage_month,
         resource_id,
-        {{ host_of_device() }} as host_key,
+        host_key,
         count(distinct case when is_present then device_id end) as present_chips,
         count(distinct case when is_measured then device_id end) as measured_chips
-    from {{ ref('int_node_samples') }}
+    from {{ ref('int_node_chips') }}
     group by all
+),
+
+host_days as (
+    select distinct usage_month, usage_day, resource_id, host_key
+    from {{ ref('int_node_chips') }}
 ),
 
 nodes as (
@@ -25,6 +30,7 @@ nodes as (
 
 select
     hosts.*,
+    host_days.usage_day,
     case
         when hosts.host_key <> hosts.resource_id || '|1'
             then greatest(nodes.machine_chips, hosts.present_chips, hosts.measured_chips)
@@ -36,4 +42,5 @@ select
             then least(nodes.machine_chips, nodes.node_chips)
     end as living_chips
 from hosts
+inner join host_days using (usage_month, resource_id, host_key)
 inner join nodes using (usage_month, resource_id)

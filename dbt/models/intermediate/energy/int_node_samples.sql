@@ -1,139 +1,89 @@
-{%- set sample_columns %}
-        samples.usage_month, nodes.resource_id, samples.keyed_run_id, samples.device_index,
-        samples.document_hash, samples.is_document, samples.is_measured,
-        samples.sample_from_us, samples.sample_to_us, samples.utilisation_ppm, samples.is_filled,
-        samples.used_ppm_us, samples.minute_samples,
-        samples.power_uw, samples.power_low_uw, samples.power_high_uw, samples.driver_ppm, samples.driver_low_ppm, samples.driver_high_ppm
-{%- endset %}
-{%- set device = 'usage_month, resource_id, device_id' %}
-{%- set kept = [
-    'usage_month', 'resource_id', 'device_id', 'keyed_run_id', 'is_filled', 'is_measured', 'used_ppm_us', 'power_uw', 'power_low_uw',
-    'power_high_uw', 'driver_ppm', 'driver_low_ppm', 'driver_high_ppm', 'sample_from_us', 'sample_to_us', 'utilisation_ppm',
+{%- set carried = [
+    'device_index', 'document_hash', 'is_document', 'is_measured', 'utilisation_ppm', 'is_filled', 'used_ppm_us', 'minute_samples',
+    'power_uw', 'power_low_uw', 'power_high_uw', 'driver_ppm', 'driver_low_ppm', 'driver_high_ppm',
 ] %}
-{{ config(materialized='by_month', meta={'empty_without': ['int_telemetry_samples']}) }}
+{%- set taken = ['usage_month', 'run_key', 'host_id', 'sample_from_us', 'sample_to_us'] + carried %}
+{%- set device = 'usage_month, usage_day, resource_id, device_id' %}
+{%- set kept = [
+    'usage_month', 'usage_day', 'resource_id', 'device_id', 'keyed_run_id', 'is_filled', 'is_measured', 'used_ppm_us', 'power_uw',
+    'power_low_uw', 'power_high_uw', 'driver_ppm', 'driver_low_ppm', 'driver_high_ppm', 'sample_from_us', 'sample_to_us',
+    'utilisation_ppm',
+] %}
+{{ config(materialized='by_month', meta={'empty_without': ['int_telemetry_samples'], 'by_day': 'usage_day'}) }}
 
--- a name counts as a run's in the months in which that run was there
-with keys_of_month as (
-    {{ run_keys_of_month() }}
+with days as (
+    select distinct usage_month, usage_day as reached_day, day_from_us, day_to_us
+    from {{ ref('int_telemetry_days') }}
+    where {{ in_build_months() }} {{ and_in_built_days() }}
 ),
 
-held_nodes as (
-    select
-        usage_month,
-        training_run_id,
-        resource_id,
-        {{ machine_name('resource_id') }} as machine_name,
-        min(span_from_us) as held_from_us,
-        max(span_to_us) as held_to_us
-    from {{ ref('int_node_spans') }}
-    where not is_ambiguous and {{ in_build_months() }}
-    group by all
-),
-
-nodes as (
-    select distinct usage_month, resource_id, {{ machine_name('resource_id') }} as machine_name
-    from {{ ref('int_node_spans') }}
-    where {{ in_build_months() }}
-),
-
+-- of a day all that lies in it, or within half a second of it: that shows that there is no gap at midnight
 samples as (
-    select
-        samples.*,
-        -- telemetry may name a machine with its path or without
-        {{ machine_name('samples.host_id') }} as machine_name,
-        keys_of_month.training_run_id as keyed_run_id
+    select usage_day as reached_day, {{ taken | join(', ') }}
+    from {{ ref('int_telemetry_samples') }}
+    where {{ in_build_months() }} {{ and_in_built_days() }}
+
+    union all
+
+    select days.reached_day, samples.{{ taken | join(', samples.') }}
     from {{ ref('int_telemetry_samples') }} as samples
-    left join keys_of_month using (usage_month, run_key)
-    where {{ in_build_months('samples.usage_month') }}
-),
-
-known_hosts as (
-    select distinct usage_month, machine_name, true as is_known from samples
-),
-
--- resources of a run that no sample names
-nodes_without_samples as (
-    select held_nodes.*
-    from held_nodes
-    left join known_hosts using (usage_month, machine_name)
-    where known_hosts.is_known is null
-),
-
--- of those it held at one time the first; a job that was submitted again has its own
-first_nodes_without_samples as (
-    select nodes.*
-    from nodes_without_samples as nodes
-    left join nodes_without_samples as others
-        on
-            nodes.usage_month = others.usage_month
-            and nodes.training_run_id = others.training_run_id
-            and nodes.resource_id > others.resource_id
-            and nodes.held_from_us < others.held_to_us
-            and nodes.held_to_us > others.held_from_us
-    where others.resource_id is null
+    inner join days using (usage_month)
+    where
+        samples.is_at_midnight
+        and samples.usage_day <> days.reached_day
+        and samples.sample_from_us < days.day_to_us + {{ telemetry_gap_us() }}
+        and samples.sample_to_us > days.day_from_us - {{ telemetry_gap_us() }}
 ),
 
 samples_of_nodes as (
     select
-        {{ sample_columns }},
-        nodes.resource_id as host_id,
-        cast(null as bigint) as taken_from_us,
-        cast(null as bigint) as taken_to_us
-    from nodes
-    inner join samples using (usage_month, machine_name)
-
-    union all
-
-    select
-        {{ sample_columns }},
-        samples.host_id,
-        nodes.held_from_us - {{ telemetry_gap_us() }} as taken_from_us,
-        nodes.held_to_us + {{ telemetry_gap_us() }} as taken_to_us
-    from first_nodes_without_samples as nodes
-    -- samples half a second outside are taken too: they show that there is no gap at the run's start or end
-    inner join samples
+        places.usage_month,
+        places.usage_day,
+        places.resource_id,
+        places.host_name,
+        places.keyed_run_id,
+        places.machine_count,
+        places.taken_from_us,
+        places.taken_to_us,
+        samples.sample_from_us as stated_from_us,
+        samples.sample_to_us as stated_to_us,
+        greatest(samples.sample_from_us, places.day_from_us - {{ telemetry_gap_us() }}) as sample_from_us,
+        least(samples.sample_to_us, places.day_to_us + {{ telemetry_gap_us() }}) as sample_to_us
+        {%- for name in carried %},
+        samples.{{ name }}
+        {%- endfor %}
+    from samples
+    inner join {{ ref('int_telemetry_places') }} as places
         on
-            nodes.usage_month = samples.usage_month
-            and nodes.training_run_id = samples.keyed_run_id
-            and samples.sample_from_us < nodes.held_to_us + {{ telemetry_gap_us() }}
-            and samples.sample_to_us > nodes.held_from_us - {{ telemetry_gap_us() }}
-    left join held_nodes as named_nodes
-        on
-            samples.usage_month = named_nodes.usage_month
-            and samples.keyed_run_id = named_nodes.training_run_id
-            and samples.machine_name = named_nodes.machine_name
-    where named_nodes.resource_id is null
+            samples.usage_month = places.usage_month
+            and samples.reached_day = places.usage_day
+            and coalesce(samples.run_key, '') = places.run
+            and coalesce(samples.host_id, '') = places.host
+    where
+        places.taken_from_us is null
+        or (samples.sample_from_us < places.taken_to_us and samples.sample_to_us > places.taken_from_us)
 ),
 
 -- a managed job names no machines: several documents of one interval are several machines, and one document counts once.
 -- Of a single machine they are two views, and the greater use counts.
-machines as (
-    select usage_month, resource_id, max(node_count) as machine_count
-    from {{ ref('int_machine_holdings') }}
-    group by all
-),
-
 samples_by_machine as (
     select
-        samples.*,
+        *,
         case
-            when machines.machine_count > 1 and samples.is_document then dense_rank() over (
-                partition by
-                    samples.usage_month, samples.resource_id, samples.host_id, samples.device_index,
-                    samples.sample_from_us, samples.sample_to_us
-                order by samples.document_hash
+            when machine_count > 1 and is_document then dense_rank() over (
+                partition by usage_month, usage_day, resource_id, host_name, device_index, stated_from_us, stated_to_us
+                order by document_hash
             )
             else 1
         end as machine_number
-    from samples_of_nodes as samples
-    left join machines using (usage_month, resource_id)
+    from samples_of_nodes
 ),
 
 placed as (
     select
         *,
-        coalesce(host_id, '') || '|' || cast(machine_number as string) as host_key,
-        coalesce(host_id, '') || '|' || cast(machine_number as string) || '|' || cast(device_index as string) as device_id
+        host_name || '|' || cast(machine_number as string) as host_key,
+        host_name || '|' || cast(machine_number as string) || '|' || cast(device_index as string) as device_id
     from samples_by_machine
 ),
 
@@ -141,6 +91,7 @@ placed as (
 hosts as (
     select
         usage_month,
+        usage_day,
         resource_id,
         host_key,
         count(distinct device_id) as device_count,
@@ -154,6 +105,7 @@ hosts as (
 devices_of_nodes as (
     select
         usage_month,
+        usage_day,
         resource_id,
         sum(device_count) as device_count,
         bool_and(host_key = resource_id || '|1' or device_count <= chips) as is_of_hosts
@@ -161,17 +113,26 @@ devices_of_nodes as (
     group by all
 ),
 
+times as (
+    select *, true as is_time from {{ ref('int_node_times') }}
+    where {{ in_build_months() }} {{ and_in_built_days() }}
+),
+
 plain_nodes as (
-    select usage_month, resource_id
+    select usage_month, usage_day, resource_id
     from devices_of_nodes as devices
-    inner join {{ ref('int_node_times') }} as times using (usage_month, resource_id)
+    left join times using (usage_month, usage_day, resource_id)
     group by all
     having
         bool_and(coalesce(
-            devices.is_of_hosts
-            and not times.is_tpu
-            and (times.holder_count <= 1 or times.is_oversubscribed)
-            and devices.device_count <= case when times.held_chips = 0 then times.node_chips else times.held_chips end,
+            -- a day on which nobody held it and no bill names it has no time to divide
+            times.is_time is null
+            or (
+                devices.is_of_hosts
+                and not times.is_tpu
+                and (times.holder_count <= 1 or times.is_oversubscribed)
+                and devices.device_count <= case when times.held_chips = 0 then times.node_chips else times.held_chips end
+            ),
             false
         ))
 ),
@@ -211,9 +172,9 @@ devices as (
 ),
 
 edges as (
-    select usage_month, resource_id, span_from_us as cut_us from {{ ref('int_node_times') }}
+    select usage_month, usage_day, resource_id, span_from_us as cut_us from times
     union
-    select usage_month, resource_id, span_to_us as cut_us from {{ ref('int_node_times') }}
+    select usage_month, usage_day, resource_id, span_to_us as cut_us from times
 ),
 
 cuts as (
@@ -225,7 +186,7 @@ cuts as (
     union all
     select {{ device }}, edges.cut_us
     from devices
-    inner join edges using (usage_month, resource_id)
+    inner join edges using (usage_month, usage_day, resource_id)
     union all
     select {{ device }}, taken_from_us as cut_us from minutes
     union all
@@ -263,7 +224,7 @@ neighbours as (
 whole_minutes as (
     select {{ device }}, sample_from_us, true as is_whole
     from neighbours
-    inner join plain_nodes using (usage_month, resource_id)
+    inner join plain_nodes using (usage_month, usage_day, resource_id)
     inner join next_cuts using ({{ device }}, sample_from_us)
     where
         neighbours.is_minute
@@ -303,11 +264,11 @@ kept as (
     union all
 
     select
-        {%- for name in kept[:6] %}
+        {%- for name in kept[:7] %}
         {{ name }},
         {%- endfor %}
         cast(null as bigint) as used_ppm_us,
-        {%- for name in kept[7:13] %}
+        {%- for name in kept[8:14] %}
         {{ name }},
         {%- endfor %}
         greatest(one_sample.sample_from_us, sample_from_us) as sample_from_us,
@@ -321,6 +282,7 @@ kept as (
 
 select
     usage_month,
+    usage_day,
     resource_id,
     device_id,
     keyed_run_id,

@@ -1,4 +1,4 @@
-{{ config(materialized='by_month') }}
+{{ config(materialized='by_month', meta={'days': 'usage_day'}) }}
 
 with month_holdings as (
     select
@@ -17,7 +17,7 @@ slices as (
         usage_month,
         resource_id,
         slice_from,
-        cast({{ timestamp_of('slice_from') }} as date) as slice_day,
+        {{ day_of('slice_from') }} as slice_day,
         slice_to,
         case when is_final then billed_to else slice_to end as counted_to
     from {{ ref('int_held_slices') }}
@@ -26,6 +26,7 @@ slices as (
 held_spans as (
     select
         usage_month,
+        slices.slice_day as usage_day,
         resource_id,
         slices.slice_from as span_from_us,
         slices.counted_to as span_to_us,
@@ -53,6 +54,7 @@ held_spans as (
 
 select
     usage_month,
+    usage_day,
     resource_id,
     span_from_us,
     span_to_us,

@@ -1,8 +1,9 @@
-{{ config(materialized='by_month') }}
+{{ config(materialized='by_month', meta={'days': 'usage_day'}) }}
 
 with held_times as (
     select
         usage_month,
+        usage_day,
         resource_id,
         span_from_us,
         max(span_to_us) as span_to_us,
@@ -11,7 +12,7 @@ with held_times as (
         max(holder_count) as holder_count,
         min(accelerator_type) as accelerator_type
     from {{ ref('int_node_spans') }}
-    group by usage_month, resource_id, span_from_us
+    group by usage_month, usage_day, resource_id, span_from_us
 ),
 
 nodes as (
@@ -30,11 +31,18 @@ billed_times as (
     inner join nodes using (usage_month, resource_id)
 ),
 
+days as (
+    select distinct usage_month, nodes.resource_id, days.day_from_us, days.day_to_us
+    from {{ ref('int_telemetry_days') }} as days
+    inner join nodes using (usage_month)
+),
+
 slices as (
     {{ counted_slices('usage_month, resource_id', ['holders', 'bills'], [
         ('held_times', 'span_from_us', 'span_to_us', 'holders'),
         ('billed_times', 'from_us', 'to_us', 'bills'),
         (ref('int_metered_nodes'), 'metered_from_us', 'metered_to_us', none),
+        ('days', 'day_from_us', 'day_to_us', none),
     ]) }}
 ),
 
@@ -50,6 +58,7 @@ times as (
     union all
     select
         usage_month,
+        {{ day_of('free_times.span_from_us') }} as usage_day,
         resource_id,
         free_times.span_from_us,
         free_times.span_to_us,
