@@ -12,7 +12,7 @@ select {{ shared }},
     line_count,
     pod_id,
     {%- for column in cluster_columns() %}
-    {{ column if column in [*pod_columns(), 'cluster_name', 'cluster_place'] else 'cast(null as string) as ' ~ column }}{{ ',' if not loop.last }}
+    {{ column if column in pod_columns() + ['cluster_name', 'cluster_place'] else 'cast(null as string) as ' ~ column }}{{ ',' if not loop.last }}
     {%- endfor %}
 from {{ ref('int_aws_charges') }}
 
