@@ -3,6 +3,7 @@
     resource_id, other_resource_id, job_id, machine_place, instance_type, run_tag, has_invoice,
     is_part_of_usage, is_usage, is_accelerator_type, accelerator_type, cost_component,
     billed_cost, effective_cost, list_cost, on_demand_list_cost, contracted_cost, weight, is_weight_borrowed, fixed_reason{% endset -%}
+{%- set known = pod_columns() + ['cluster_name', 'cluster_place'] %}
 {{ config(materialized='view') }}
 
 select {{ shared }},
@@ -12,7 +13,7 @@ select {{ shared }},
     line_count,
     pod_id,
     {%- for column in cluster_columns() %}
-    {{ column if column in pod_columns() + ['cluster_name', 'cluster_place'] else 'cast(null as string) as ' ~ column }}{{ ',' if not loop.last }}
+    {{ column if column in known else 'cast(null as string) as ' ~ column }}{{ ',' if not loop.last }}
     {%- endfor %}
 from {{ ref('int_aws_charges') }}
 
