@@ -99,6 +99,7 @@ PARTS = {
             "tests/alerts/test_alerts_of_a_line.py",
             "tests/bigquery/test_doctor_of_tables.py",
             "tests/bigquery/test_four_ways.py",
+            "tests/bigquery/test_grouped_bills.py",
             "tests/deploy/test_aws_permissions.py",
             "tests/deploy/test_google_permissions.py",
             "tests/deploy/test_terraform.py",

@@ -42,6 +42,7 @@ LINE_COLUMNS: dict[str, Column] = {
     **at("cost_at_list cost_at_effective_price_default", Number, below=MONEY),
     **at("transaction_type subscription.instance_id consumption_model.id consumption_model.description", Text),
     **at("export_time", Timestamp),
+    **at("line_count", BigInt),  # of a group that BigQuery made: the rows it stands for. Google's own tables have no such column
 }
 
 CREDIT_COLUMNS: dict[str, Column] = {

@@ -17,6 +17,7 @@ from connectors.formats.lazy import pa, pc
 from connectors.formats.nested import Shape, check_shape
 from connectors.gcp import billing, billing_columns, carbon, focus, focus_columns, prices
 from connectors.gcp.bigquery_sql import INGESTION, Axis, matching, modified_sql, partition_sql, partitions_sql
+from connectors.gcp.grouped_sql import DAY, Table, grouped_sql, version_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,7 @@ class TableReading:
     is_by_month: bool = False  # a delivery is a month of the own axis, whatever divides the table
     words: str = ""  # of few rows among many: what the texts of a row must match to be read
     texts: tuple[str, ...] = ()  # the columns of these texts, of which a table may lack all but the first
+    grouped: str = ""  # where BigQuery makes groups of the rows: the version of what is asked
 
     def axis_of(self, description: Mapping[str, Any]) -> Axis:
         """By which column's days or months a table is read.
@@ -107,6 +109,23 @@ class TableReading:
         return days if axis.unit == "DAY" else pc.floor_temporal(days, unit="month").cast(pa.date32())
 
 
+@dataclass(frozen=True, slots=True)
+class GroupedReading(TableReading):
+    """How a bill is read whose rows BigQuery makes into groups: the same partitions, another answer."""
+
+    run_labels: tuple[str, ...] = ()
+
+    def rows_sql(self, table: str, description: Mapping[str, Any], days: Iterable[date]) -> str:
+        """The groups of the partitions that begin with these days, the rows that travel as they are, and the sums of all."""
+        self.columns_of(description, table)
+        fields = description.get("schema", {}).get("fields", ())
+        return grouped_sql(Table(table, fields), self.axis_of(description), self.run_labels, days)
+
+    def day_of_rows(self, description: Mapping[str, Any], rows: pa.RecordBatch) -> pa.Array:
+        """The first day of the partition that each row is of, as the statement states it."""
+        return rows.column(rows.schema.get_field_index(DAY))
+
+
 BILL = TableReading(billing_columns.SHAPE, own_axis=Axis("usage_start_time"), export_time="export_time")
 FOCUS = TableReading(focus_columns.SHAPE, own_axis=Axis("ChargePeriodStart"), export_time="x_ExportTime")
 CARBON = TableReading(carbon.SHAPE, own_axis=Axis("usage_month", "DATE", "MONTH"), is_by_month=True)
@@ -117,5 +136,14 @@ PRICES = TableReading(
     words=prices.ACCELERATORS,
     texts=("sku.description", prices.CATEGORIES),
 )
+
+
+def grouped_bill(run_labels: Iterable[str]) -> GroupedReading:
+    """How a bill is read in groups; a row that has one of these labels travels as it is."""
+    labels = tuple(run_labels)
+    grouped = version_of(labels)
+    return GroupedReading(BILL.shape, BILL.own_axis, BILL.export_time, grouped=grouped, run_labels=labels)
+
+
 # by kind; landing hands a source's one to its store
 READINGS = {billing.KIND: BILL, focus.KIND: FOCUS, carbon.KIND: CARBON, prices.KIND: PRICES}

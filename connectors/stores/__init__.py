@@ -34,6 +34,11 @@ class ObjectInfo:
 class TableReading(Protocol):
     """How the tables of a kind are read, which a store cannot know. `description`: of a table, as the REST API gives it."""
 
+    @property
+    def grouped(self) -> str:
+        """Where BigQuery makes groups of the rows the version of what is asked, else ''."""
+        ...
+
     def columns_of(self, description: Mapping[str, Any], uri: str) -> Any:
         """The columns to read; ExportSchemaError for a table that lacks what every row of the kind has."""
         ...
@@ -167,6 +172,10 @@ class PricedStore(ObjectStore, Protocol):
 
     def price(self, infos: Sequence[ObjectInfo]) -> Sequence[Read]:
         """Return how listed objects will be read, and for how many bytes; nothing is read or billed."""
+        ...
+
+    def query_of(self, info: ObjectInfo) -> bytes | None:
+        """Return the record of the query that a fetched object is the answer to; None where its rows are the provider's own."""
         ...
 
 

@@ -7,6 +7,7 @@ every SQL text come with the options (`TableReading`).
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import tempfile
@@ -43,6 +44,8 @@ _ROW_GROUP = 64 << 20  # bytes in memory: some 50,000 wide rows of a bill
 _SPAN_ROWS, _SPAN_DAYS = 20_000_000, 200
 _CLOCKS = timedelta(days=1)  # how far our clock and Google's may be apart, with room
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# columns of an answer in groups, beside those of the table: how many rows a row stands for, its day, and the sums of a day's rows
+LINES, OF_DAY, SUMS = "line_count", "partition_day", "totals"
 _READABLE = {"TABLE", "VIEW", "MATERIALIZED_VIEW"}
 
 
@@ -52,7 +55,8 @@ class TableStore(Remote):
     Where the days are not those of loading, the name has the column: `_PARTITIONTIME=2026-04-12/by-usage_start_time.parquet`.
 
     The etag of a partition is its number of rows and its newest export time, or the sum of its rows' fingerprints; both are
-    checked against the rows that come. Its size is 0: it is known when the file is written.
+    checked against the rows that come. Its size is 0: it is known when the file is written. Where BigQuery makes groups of the
+    rows, what is asked is part of the etag: the same rows asked for otherwise are another object.
     """
 
     def __init__(self, location: str, options: StoreOptions | None = None) -> None:
@@ -63,6 +67,8 @@ class TableStore(Remote):
         self._described: Mapping[str, Any] | None = None
         self._spans: dict[str, Read] = {}  # by key: what is read together
         self._cut: dict[str, _File] = {}  # by key: what came of a span and was not fetched yet
+        self._asked_for: dict[date, dict[str, Any]] = {}  # by day: the query that made its groups, and the sums of its rows
+        self._queries: dict[str, bytes] = {}  # by key: its record
 
     def list_objects(self, prefix: str = "") -> Iterator[ObjectInfo]:
         """Ask which partitions there are between `first_day` and `end_day`, and what identifies their rows.
@@ -81,7 +87,8 @@ class TableStore(Remote):
             newest: datetime | None = row["newest_export"]
             token = row["fingerprint"] if newest is None else _microseconds(newest)
             if key.startswith(prefix):
-                yield ObjectInfo(key, 0, f"{row['row_count']}-{token}", newest or written(row["day"]))
+                asked = f"-{reading.grouped}" if reading.grouped else ""
+                yield ObjectInfo(key, 0, f"{row['row_count']}-{token}{asked}", newest or written(row["day"]))
 
     def read(self, info: ObjectInfo, limit: int = READ_LIMIT) -> bytes:
         """A partition is no small object: what is read whole are manifests, which no table has."""
@@ -93,6 +100,10 @@ class TableStore(Remote):
         The client resumes a stream by itself; where it gives up, the query is asked again.
         """
         return retried("broken_stream", lambda: self._fetch(info, path))
+
+    def query_of(self, info: ObjectInfo) -> bytes | None:
+        """Return the record of the query whose groups were fetched, for people and for `landing.answers`."""
+        return self._queries.pop(info.key, None)
 
     def price(self, infos: Sequence[ObjectInfo]) -> list[Read]:
         """How listed partitions will be read, and for how many bytes: dry runs, which are free. The next `fetch` keeps to it.
@@ -248,15 +259,40 @@ class TableStore(Remote):
                 file = self._file(info, self._readable(), path)
             except ExportChangedError:  # a column is gone that was there when the table was described
                 file = self._file(info, self._readable(again=True), path)
-            count, _, token = info.etag.partition("-")
-            if file.rows != int(count) or (file.newest and str(_microseconds(file.newest)) != token):
+            grouped = self._reading.grouped
+            count, _, token = info.etag.removesuffix(f"-{grouped}" if grouped else "").partition("-")
+            if file.lines != int(count) or (file.newest and str(_microseconds(file.newest)) != token):
                 raise changed(where, info.key)
+            if grouped:
+                self._queries[info.key] = self._record(info, file)
             return hash_of(path)
         except ConnectorError as error:
             path.unlink(missing_ok=True)
             if isinstance(error, ExportSchemaError):  # the next look finds what the table lacks
                 raise changed(where, info.key) from error
             raise
+
+    def _record(self, info: ObjectInfo, file: _File) -> bytes:
+        """What was asked and when, of what table, how many rows it had and gave, and what its own rows add up to."""
+        if (asked := self._asked_for.pop(_day(info.key), None)) is None:
+            raise broken(self.uri_of(info.key), info.key, "the answer has no sums of the rows of its partition")
+        table = self._readable()
+        record = {
+            "engine": "bigquery",
+            "table": self.table.name,
+            "partition": f"{_day(info.key)}",
+            "asked": self._reading.grouped,
+            "job_id": asked["job_id"],
+            "asked_at": asked["asked_at"],
+            "table_etag": table.get("etag"),
+            "table_last_modified_ms": table.get("lastModifiedTime"),
+            "newest_export": file.newest.isoformat() if file.newest else None,
+            "row_count": file.lines,
+            "answer_row_count": file.rows,
+            "sums": json.loads(asked["sums"]),
+            "statement": asked["statement"],
+        }
+        return json.dumps(record, indent=1).encode() + b"\n"
 
     def _file(self, info: ObjectInfo, description: Mapping[str, Any], path: Path) -> _File:
         """The rows of a partition in a file: read by themselves, or cut from what was read with others."""
@@ -301,7 +337,8 @@ class TableStore(Remote):
         job = self._job("read", _READ, description)
         with self._capped(sql), named_errors(where, "query", self.options, key):
             try:
-                result = self.client.query(sql, timeout=CALL, **job).result(timeout=_READ, **_RETRIES)
+                asked = self.client.query(sql, timeout=CALL, **job)
+                result = asked.result(timeout=_READ, **_RETRIES)
             except BadRequest as error:
                 if "Unrecognized name" in str(error):
                     raise changed(where, key) from error
@@ -312,9 +349,20 @@ class TableStore(Remote):
                 bqstorage_client=self.reader, max_queue_size=1, max_stream_count=1, timeout=_READ
             ):
                 rows += batch.num_rows
+                if self._reading.grouped:
+                    facts = {"job_id": result.job_id, "asked_at": asked.started and asked.started.isoformat(), "statement": sql}
+                    batch = self._without_sums(batch, facts)
                 yield batch
         if rows != result.total_rows:
             raise broken(where, key, f"the stream ended after {rows} of {result.total_rows} rows")
+
+    def _without_sums(self, batch: pa.RecordBatch, facts: dict[str, Any]) -> pa.RecordBatch:
+        """The rows and groups of a batch; what states the sums of a day is kept aside."""
+        is_sums = pc.is_valid(batch.column(SUMS))
+        for row in batch.filter(is_sums).select([SUMS, OF_DAY]).to_pylist():
+            self._asked_for[row[OF_DAY]] = {**facts, "sums": row[SUMS]}
+        rows = batch.filter(pc.invert(is_sums))
+        return rows.select([name for name in rows.schema.names if name != SUMS])
 
 
 def day_of(partition_id: str | None) -> date | None:
@@ -332,6 +380,7 @@ class _File:
     path: Path
     time_column: str | None
     rows: int = 0
+    lines: int = 0  # the rows of the table that they stand for
     newest: datetime | None = None  # time in that column
     _size: int = 0
     _waiting: list[pa.RecordBatch] = field(default_factory=list)
@@ -348,13 +397,15 @@ class _File:
 
     def add(self, rows: pa.RecordBatch) -> None:
         """Write rows, at once or with others."""
-        rows = rows.replace_schema_metadata()
+        rows = rows.select([name for name in rows.schema.names if name != OF_DAY]).replace_schema_metadata()
         self._writer = self._writer or pq.ParquetWriter(self.path, rows.schema, compression="zstd")
         if self.time_column and rows.num_rows:
             times = (self.newest, pc.max(rows.column(self.time_column)).as_py())
             self.newest = max((one for one in times if one), default=None)
         self._waiting.append(rows)
         self.rows, self._size = self.rows + rows.num_rows, self._size + rows.nbytes
+        is_grouped = LINES in rows.schema.names
+        self.lines += (pc.sum(rows.column(LINES)).as_py() or 0) if is_grouped else rows.num_rows
         if self._size >= _ROW_GROUP:
             self.flush()
 

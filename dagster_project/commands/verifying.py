@@ -1,6 +1,7 @@
 """`trainledger verify`: an issued report against its evidence, or every landed object against its sha256. Changes nothing."""
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -88,8 +89,10 @@ def verify_landing(
         listener("verify", number, len(objects), objects[number - 1].key)
     missing = list(chained.landing_differences(home.root / "reports", landing.store.issued()))
     code, size = int(bool(differing or missing)), sum(landed.size for landed in objects)
+    grouped = Counter(generation.source for generation in generations if generation.query)
     if as_json:
-        counts = {"objects": len(objects), "bytes": size}
+        counts: dict[str, Any] = {"objects": len(objects), "bytes": size}
+        counts |= {"groups": dict(grouped)} if grouped else {}
         found_differences = {"differences": [asdict(one) for one in differing], "reports": missing}
         tell(json.dumps({"exit_code": code, **counts, **found_differences}, indent=2))
     else:
@@ -97,6 +100,8 @@ def verify_landing(
             tell(f"differs: {text}")
         same = len(objects) - len(differing)
         tell(f"{same} of {len(objects)} landed objects have the bytes that were landed ({size} bytes).")
+        for name, number in sorted(grouped.items()):
+            tell(f"{name}: {number} deliveries are groups, not the provider's rows; query.json beside each has the statement.")
     return code
 
 

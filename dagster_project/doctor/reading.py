@@ -83,7 +83,7 @@ def read_source(home: Home, reading: Reading, landing: Landing) -> Iterator[Chec
     try:
         # the days that the next refresh will ask for: all of them until the source was loaded whole
         span = span_of(source, is_loaded=not home.landing.listed.is_due_whole(source))
-        store = open_source(base, source, span, is_free=True)
+        store = open_source(base, source, span, is_free=True, run_tag_keys=home.settings.run_tag_keys)
         if is_table(source):
             from dagster_project.doctor import google  # its clients take a while to load
 

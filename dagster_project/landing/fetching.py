@@ -10,17 +10,23 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import convert
+
 from connectors.deliveries import Delivery
 from connectors.stores import ObjectInfo, ObjectStore
+from dagster_project.base import durable
+from dagster_project.landing.answers import require_sums
 from dagster_project.landing.records import LandedObject, file_names
 
 if TYPE_CHECKING:
     from dagster_project.settings import SourceSettings
 
 AT_A_TIME = 8  # objects of a delivery; a client of boto3 keeps ten connections
+QUERY = "query.json"
 SMALL = 256 << 10  # bytes of a delivery that is read together with others
 TOGETHER = 64  # deliveries: what is staged at one time, and lost with a kill, stays little
 
@@ -64,7 +70,10 @@ def _is_small(delivery: Delivery) -> bool:
 
 
 def fetch(store: ObjectStore, delivery: Delivery, folder: Path) -> list[LandedObject]:
-    """Read every object of a delivery once, some at a time, under flat safe names; data objects keep the manifest's order."""
+    """Read every object of a delivery once, some at a time, under flat safe names; data objects keep the manifest's order.
+
+    Beside groups that another engine made lies the record of its query, whose sums they must have.
+    """
     wanted = [(info, "data") for info in delivery.objects]
     if delivery.manifest is not None:
         wanted.append((delivery.manifest, "manifest"))
@@ -78,9 +87,24 @@ def fetch(store: ObjectStore, delivery: Delivery, folder: Path) -> list[LandedOb
     else:
         with ThreadPoolExecutor(AT_A_TIME) as pool:
             hashes = list(pool.map(fetched, wanted))
-    return [
+    fetched_objects = [
         LandedObject(
             **asdict(info) | {"size": (folder / names[info.key]).stat().st_size}, file=names[info.key], role=role, sha256=sha256
         )
         for (info, role), sha256 in zip(wanted, hashes, strict=True)
     ]
+    return [*fetched_objects, *_queries(store, fetched_objects, folder)]
+
+
+def _queries(store: ObjectStore, objects: list[LandedObject], folder: Path) -> Iterator[LandedObject]:
+    """Write the record of the query behind each object that is an answer, once the answer has the sums that it states."""
+    query_of = getattr(store, "query_of", None)  # only a table has one
+    for landed in objects if query_of else ():
+        info = convert(landed, ObjectInfo, from_attributes=True)
+        if query_of and (record := query_of(info)):
+            require_sums(folder / landed.file, record, store.uri_of(landed.key), landed.key)
+            key = f"{landed.key.rpartition('/')[0]}/{QUERY}"
+            file = file_names([landed.key, key])[key]
+            durable.write(folder / file, record)
+            facts = asdict(info) | {"key": key, "etag": "", "size": len(record)}
+            yield LandedObject(**facts, file=file, role="query", sha256=sha256(record).hexdigest())

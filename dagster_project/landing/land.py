@@ -72,7 +72,8 @@ class Landing:
         self.cache, self._memory_limit, self._limits = cache, settings.memory_limit, settings.delivery_limits
         self.budget = Budget(settings.maximum_bytes_per_refresh)
         # a client of S3 costs more than a small delivery
-        self._open = lru_cache(partial(open_source, settings.base, budget=self.budget))
+        self.run_tag_keys = settings.run_tag_keys
+        self._open = lru_cache(partial(open_source, settings.base, budget=self.budget, run_tag_keys=self.run_tag_keys))
         self.is_kept = True  # whether what is derived again stays: else none is judged, and none is forced to the disk
         self._compared: set[str] = set()  # generations whose bytes were compared with their hashes, or hashed as they came
 

@@ -98,7 +98,8 @@ def make_plan(
             is_whole = not month and (full or landing.listed.is_due_whole(source))
             span = span_of(source, is_loaded=not is_whole, month=month)
             before = landing.listed.asked(source.name) if is_table(source) and not month else None
-            store = open_source(base, source, span, changed_since=before.at if before else None, budget=landing.budget)
+            changed_since, keys = before.at if before else None, landing.run_tag_keys
+            store = open_source(base, source, span, changed_since=changed_since, budget=landing.budget, run_tag_keys=keys)
             found, counts = look(source.kind, connector.find_deliveries, layouts, store)
         except BaseException as error:
             plan.unreadable.append(problem_of(source.name, "", surprise_of(error, source.name, None)))

@@ -34,7 +34,7 @@ class LandedObject(msgspec.Struct, frozen=True, kw_only=True):
 
     key: str
     file: str
-    role: str  # 'data' or 'manifest'
+    role: str  # 'data', 'manifest', or 'query': the record of the query that the data are the answer to
     etag: str
     version_id: str | None
     size: int
@@ -91,6 +91,11 @@ class Generation(msgspec.Struct, frozen=True, kw_only=True):
     def export(self) -> str:
         """The export that delivered it, by the file name of its manifest; '' where deliveries have none."""
         return export_of(next((landed.key for landed in self.objects if landed.role == "manifest"), ""))
+
+    @property
+    def query(self) -> LandedObject | None:
+        """The record of the query whose groups these are; None where they are the provider's own rows."""
+        return next((landed for landed in self.objects if landed.role == "query"), None)
 
     @property
     def order(self) -> tuple[datetime, str]:

@@ -1,5 +1,6 @@
 """The object store of a configured source, and which days of a table or of a server of metrics a look asks for."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from datetime import date, datetime, timedelta
 from pathlib import Path
@@ -31,6 +32,12 @@ def is_prometheus(source: SourceSettings) -> bool:
 def is_api(source: SourceSettings) -> bool:
     """Whether a source is asked of its provider's own API."""
     return source.location == API
+
+
+def labels_of(run_tag_keys: Iterable[str]) -> list[str]:
+    """Every label of Google's that carries a run, as configured, in lower case and with hyphens, of a machine or of a pod."""
+    spelled = [name for key in run_tag_keys for name in (key, key.lower(), key.lower().replace("_", "-"))]
+    return sorted({*spelled, *(f"k8s-label/{name}" for name in spelled)})
 
 
 def is_queried(source: SourceSettings) -> bool:
@@ -129,20 +136,22 @@ def open_source(
     is_free: bool = False,
     changed_since: datetime | None = None,
     budget: Budget | None = None,
+    run_tag_keys: Sequence[str] = (),
 ) -> ObjectStore:
     """Nothing is read yet; a relative location is meant from `base`. Without a span a table is asked for its look-back.
 
     With `is_free` a table is asked only for what is not billed; else its queries keep within the budget. `changed_since`: the
-    last look at it, since when days before the look-back may have been written.
+    last look at it, since when days before the look-back may have been written. `run_tag_keys` are those of the configuration:
+    where BigQuery groups a bill, rows with one of them travel as they are.
     """
     span = span or span_of(source, is_loaded=True)
     shared = {field.name for field in fields(StoreOptions)} & SourceSettings.model_fields.keys()  # such as role_arn
     table = None
     questions: tuple[Question, ...] = ()
     if is_table(source):
-        from connectors.gcp.tables import READINGS
+        from connectors.gcp.tables import READINGS, grouped_bill
 
-        table = READINGS.get(source.kind)
+        table = grouped_bill(labels_of(run_tag_keys)) if source.engine else READINGS.get(source.kind)
     if is_prometheus(source):
         questions = getattr(connector_for(source.kind), "QUESTIONS", ())
     options = StoreOptions(

@@ -166,6 +166,7 @@ class SourceSettings(Strict):
     )
     billing_project: str | None = None  # pays for the queries; the table's own project unless set
     dataset_location: str | None = None  # asked of BigQuery unless set
+    engine: Literal["bigquery"] | None = None  # where the lines of a bill are made into groups, if not here (docs/scale.md)
     months: str | None = None  # '2026-04', '2026-04..' or '2026-04..2026-09': other months are not read, or do not count
     # true: this source is the book where it covers; false: never; a name: and of two exports of one payer in it this one counts
     book: bool | Annotated[str, Field(min_length=1)] | None = None
@@ -206,6 +207,11 @@ class SourceSettings(Strict):
         if idle := sorted(self.model_fields_set & IDLE_KEYS.get(scheme, frozenset())):
             where = scheme if scheme == API else f"{scheme}://"
             raise ValueError(f"{', '.join(idle)} changes nothing for {where}; leave it out")
+        if self.engine and (self.kind != "gcp_billing" or scheme != "bq"):
+            raise ValueError(
+                f"'engine: {self.engine}' groups a gcp_billing export that is read from bq://project.dataset.table,"
+                f" and this is {self.kind} at {self.location}; leave the key out"
+            )
         return self
 
     @property

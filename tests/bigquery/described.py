@@ -16,6 +16,7 @@ _NAMES = {
     "date32[day]": "DATE",
     "timestamp[us, tz=UTC]": "TIMESTAMP",
     "decimal128(38, 9)": "NUMERIC",
+    "decimal256(76, 38)": "BIGNUMERIC",
 }
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,8 +18,9 @@ import pytest
 from connectors.gcp.tables import READINGS
 from connectors.stores import StoreOptions
 from connectors.stores.bigquery import GRPC, TableStore
-from tests.bigquery.described import cells_of, described
+from tests.bigquery.described import cells_of, described, fields_like
 from tests.bigquery.rest_fake import Failure, RestFake, Rows, is_dry_run, text_of
+from tests.bigquery.servers import GoogleSQL
 from tests.bigquery.storage_fake import StorageFake
 from tests.connectors.gcp import BILLING
 
@@ -56,6 +57,8 @@ class Exported:
     rest: RestFake = field(default_factory=RestFake)
     storage: StorageFake = field(default_factory=lambda: StorageFake([]))
     batch: int = 2  # rows of a message
+    engine: GoogleSQL | None = None  # what answers a statement that groups
+    of_answer: Callable[[pa.Table], pa.Table] = lambda answer: answer  # what becomes of its answer on the way
 
     def __post_init__(self) -> None:
         self.rest.answer, self.rest.pages = self.answer, self.pages
@@ -69,6 +72,8 @@ class Exported:
         days = [
             day for day in sorted(self.days) if any(first <= day < end for first, end in zip(ends[::2], ends[1::2], strict=True))
         ]
+        if "WITH source AS" in text:
+            return self._grouped(text, days)
         if "COUNT(*)" in text:
             return Rows(LOOK_COLUMNS, [self._partition(day, "MAX(" in text) for day in days])
         return self.rows_of([row for day in days for row in self.days[day]])
@@ -90,6 +95,20 @@ class Exported:
         self.storage.batches = batches
         described_ = described(self.schema)["schema"]["fields"]
         return Rows(described_, total=len(rows))
+
+    def _grouped(self, text: str, days: Sequence[str]) -> Rows:
+        """The answer to a statement that groups, of GoogleSQL's reference implementation."""
+        assert self.engine
+        loaded = [
+            {**row, "_PARTITIONTIME": dt.datetime.fromisoformat(f"{day}T00:00:00+00:00")}
+            for day in days
+            for row in self.days[day]
+        ]
+        schema = self.schema.append(pa.field("_PARTITIONTIME", pa.timestamp("us", "UTC")))
+        answer = self.engine.answer(TABLE, schema, pa.Table.from_pylist(loaded, schema=schema), text)
+        answer = self.of_answer(answer)
+        self.storage.batches = answer.to_batches(self.batch)
+        return Rows(fields_like(answer.schema), total=len(answer))
 
     def _partition(self, day: str, is_by_time: bool) -> list[str | None]:
         rows = self.days[day]

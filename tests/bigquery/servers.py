@@ -16,11 +16,16 @@ import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
+from connectors.formats.bigquery_types import arrow_schema
+from tests.bigquery.described import fields_like
 from tests.browser import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -93,6 +98,65 @@ def analysed(tables: Mapping[str, Sequence[Mapping[str, Any]]], statements: Sequ
     assert finished.returncode == 0, finished.stderr[-2000:]
     answers: list[str | None] = json.loads(finished.stdout)
     return answers
+
+
+class GoogleSQL:
+    """GoogleSQL's reference implementation: a process that answers statements about the rows of one table (answer.py)."""
+
+    def __init__(self) -> None:
+        """Start it; the engine itself is made for the first statement, which takes a busy machine a minute or two."""
+        command = [str(ENVIRONMENT / "bin/python"), str(Path(__file__).with_name("answer.py"))]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def answer(self, name: str, schema: pa.Schema, rows: pa.Table, statement: str) -> pa.Table:
+        """The answer to a statement about rows, with the types of the Storage API."""
+        fields = fields_like(schema)
+        question = {"name": name, "fields": fields, "rows": plain(rows), "statement": statement}
+        assert self._process.stdin and self._process.stdout
+        self._process.stdin.write(json.dumps(question) + "\n")
+        self._process.stdin.flush()
+        found = json.loads(self._process.stdout.readline())
+        assert "error" not in found, found["error"]
+        answered = arrow_schema(found)
+        return pa.table(
+            {field.name: _typed([row[field.name] for row in found["rows"]], field.type) for field in answered}, schema=answered
+        )
+
+    def close(self) -> None:
+        """End it."""
+        self._process.terminate()
+        self._process.wait()
+
+
+def plain(rows: pa.Table) -> list[dict[str, Any]]:
+    """Rows as JSON can hold them: times as microseconds, decimals and days as texts."""
+    return [_plain(row) for row in rows.to_pylist()]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    if isinstance(value, datetime):
+        return (value - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+    return str(value) if isinstance(value, (Decimal, date)) else value
+
+
+def _typed(values: list[Any], found: pa.DataType) -> pa.Array:
+    return pa.array([_value(one, found) for one in values], found)
+
+
+def _value(value: Any, found: pa.DataType) -> Any:
+    if value is None:
+        return None
+    if pa.types.is_list(found):
+        return [_value(one, found.value_type) for one in value]
+    if pa.types.is_struct(found):
+        return {field.name: _value(value[field.name], field.type) for field in found}
+    if pa.types.is_decimal(found):
+        return Decimal(value)
+    return date.fromisoformat(value) if pa.types.is_date(found) else value
 
 
 def _wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from connectors.gcp.bigquery_sql import INGESTION, Axis, modified_sql, partition_sql, partitions_sql
+from connectors.gcp.grouped_sql import Table, grouped_sql
 from connectors.gcp.tables import BILL, CARBON, FOCUS, PRICES
 from tests.bigquery.described import described, fields_like
 from tests.bigquery.servers import analysed, must_be_installed
@@ -46,6 +47,7 @@ def statements() -> list[str]:
             found += [partitions_sql(name, axis, BILL.changes_by(description), DAY), partition_sql(name, columns, axis, DAY)]
             found.append(partitions_sql(name, axis, BILL.changes_by(description), DAY, earlier=EARLIER))
             found.append(partition_sql(name, columns, axis, *EARLIER, DAY))
+            found.append(grouped_sql(Table(name, fields_like(schema)), axis, ["training_run_id", "it's"], [*EARLIER, DAY]))
         found.append(partitions_sql(name, BILL.own_axis, None))
     found.append(modified_sql("acme-billing.exports", "carbon"))
     name, description = "acme-billing.exports.focus", described(FOCUS_EXPORT)

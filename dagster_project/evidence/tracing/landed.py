@@ -13,6 +13,8 @@ from typing import Any
 
 import duckdb
 
+from connectors.gcp.grouped_sql import rows_of_group_sql
+from connectors.stores.google_locations import table_location
 from dagster_project.base.failures import GateError, SourceError
 from dagster_project.base.kinds import KINDS, Descriptor, Kind, built_kinds
 from dagster_project.base.sql import literal, rows_by_name
@@ -38,7 +40,7 @@ GROUPED = {
     "Google Cloud": (
         ["stg_gcp_billing__lines", "stg_gcp_billing__credits"],
         "int_gcp_line_groups",
-        "is_net_of_credits, price_credit, promotion_credit, cost, cost__text",
+        "is_net_of_credits, price_credit, promotion_credit, cost, cost__text, line_count",
         "stated_cost",
     ),
 }
@@ -193,7 +195,7 @@ class Landed:
     def _add_asked(self, kind: str, of_table: str, measure: str, source: str, month: date) -> None:
         """Check the rows that were found of the asked groups, and add them to what is reported."""
         differing = f"""select charge_group_id, {literal(source)}, asked.row_count, asked.billed_cost,
-                count(rows.object) as found, coalesce(sum(rows.billed), 0) as billed
+                coalesce(sum(rows.line_count), 0) as found, coalesce(sum(rows.billed), 0) as billed
             from asked left join rows using (charge_group_id) group by all
             having found <> asked.row_count or billed <> asked.billed_cost order by all limit 1"""
         self.require(differing, "group {} of {} was published with {} rows of {}, its delivery has {} of {}")
@@ -205,16 +207,16 @@ class Landed:
             where {OF_PODS} and whole <> parts.billed order by all limit 1"""
         self.require(in_parts, "row {1} of {0} of {2} bills {3}, and was published in parts for pods of {4}")
         self._add_pods(of_table)
-        parts = f"""select groups.*, rows.object, rows.row_number, rows.billed, rows.what, rows.whole, rows.stated as part_
+        parts = f"""select groups.*, rows.object, rows.row_number, rows.line_count, rows.billed, rows.what, rows.whole,
+                rows.stated as part_
             from groups inner join rows using (charge_group_id)
             where source_name = {literal(source)} and usage_month = date '{month}'"""
         divided = divided_among(parts, ", ".join(traced()[of_table].key), "object, row_number")
         rows = f"""select source_name, object, row_number as first_row, delivery_content_hash, usage_month, training_run_id,
                 reason, attribution_rule, share_numerator || '/' || share_denominator as share, charge_group_id, billed as amount,
                 billing_currency as unit, contribution_ as contribution, {literal(measure)} as measure,
-                case when row_count > 1 then 'of a group of ' || row_count
-                    when {OF_PODS} then 'what pods had of a row of ' || whole end as detail
-            from ({divided}) where contribution_ is distinct from 0"""
+                {self._detail(source)} as detail
+            from ({divided}) as part where contribution_ is distinct from 0"""
         self.add(kind, of_table, rows)
 
     def _add_pods(self, of_table: str) -> None:
@@ -229,6 +231,21 @@ class Landed:
             where {OF_PODS}"""
         if self.connection.execute(f"from rows where {OF_PODS} limit 1").fetchone():
             self.add("record", of_table, pods)
+
+    def _detail(self, source: str) -> str:
+        """SQL for what a row of a bill is of: a group of some rows, or a group that was landed, with what lists its rows."""
+        of_group = f"""case when row_count > 1 then 'of a group of ' || row_count
+                when {OF_PODS} then 'what pods had of a row of ' || whole end"""
+        location = self._sources[source].location
+        if not location.startswith("bq://") or not any(generation.query for generation in self.generations(source)):
+            return of_group
+        table = table_location(location).name
+        return f"""case when line_count > 1 then (
+                select 'a group that BigQuery made of ' || part.line_count || ' rows, not the provider''s rows; they are among: '
+                    || {rows_of_group_sql(table)}
+                from staging.stg_gcp_billing__lines as its
+                where its.source_object = part.object and its.row_number = part.row_number and its.source_name = part.source_name
+            ) else {of_group} end"""
 
     def _grouping(self, provider: str) -> tuple[str, str, str]:
         """How lines become groups: the CTEs before, the columns of a group, and its stated cost as an aggregate."""
@@ -253,9 +270,9 @@ class Landed:
             billed = f"""case when what = '|promotion' then {promotion} when is_net_of_credits then {total} - {promotion}
                     else {total} + {price} end"""
             alike = "is_net_of_credits, price_credit, promotion_credit"
-        stated = total if provider == "AWS" else billed
+        stated, count = (total, "count(*)") if provider == "AWS" else (billed, "sum(coalesce(line_count, 1))")
         self.connection.execute(f"""create or replace temp table rows as
-            select charge_group_id, keyed.object, keyed.row_number, what, {billed} as whole, {stated} as stated,
+            select charge_group_id, keyed.object, keyed.row_number, what, {count} as line_count, {billed} as whole, {stated} as stated,
                 case when {OF_PODS} then any_value(asked.billed_cost) else whole end as billed
             from keyed inner join asked on keyed.first_object = asked.object and keyed.first_row = asked.row_number
             group by charge_group_id, keyed.object, keyed.row_number, what, {alike}""")

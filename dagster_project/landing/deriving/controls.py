@@ -130,7 +130,7 @@ GCP_BILLING = Asked(
         "jobset": "labels['k8s-label/jobset.sigs.k8s.io/jobset-name']",
     },
     sums={
-        "line_count": "count(*) FILTER (part = 'line')",
+        "line_count": "sum(coalesce(line_count, 1)) FILTER (part = 'line')",
         **exact_sums("billed", "cost", "cost__text", MONEY),
         **exact_sums("credited", "credit_amount", "credit_amount__text", MONEY),
     },

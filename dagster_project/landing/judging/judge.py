@@ -126,7 +126,7 @@ def _is_unlike(measures: Measured) -> bool:
 
 def _measured(landing: Landing, one: Candidate, before: Before) -> Measured:
     """The measures of a delivery that the rules look at."""
-    contents, profile = one.contents, landing.shelf.profile(one.generation, one.contents)
+    contents, rows, profile = one.contents, one.contents.rows, landing.shelf.profile(one.generation, one.contents)
     schema, controls, facts = connector_for(one.source.kind).SCHEMA, contents.controls, one.source.facts
     filled = _filled(contents, profile)
     known = {value.lower() for column in schema if column.name == facts.line_type_column for value in column.known}
@@ -136,17 +136,22 @@ def _measured(landing: Landing, one: Candidate, before: Before) -> Measured:
         "empty_columns": [c.name for c in schema if c.required and contents.rows and not filled.get(c.name)],
         "odd_currencies": sorted({month.currency for month in controls.months if not CURRENCY.fullmatch(month.currency)}),
     }
-    was = before.likeness if isinstance(before, Tombstone) else None
+    # groups that another engine made are not like the rows that they were made of
+    is_other_form = before is not None and (before.generation.query is None) != (one.generation.query is None)
+    was = before.likeness if isinstance(before, Tombstone) and not is_other_form else None
     if isinstance(before, Candidate):
         was = likeness_of(landing, before.generation, before.contents)
         filled_before = _filled(before.contents, landing.shelf.profile(before.generation, before.contents))
         currencies = {month.currency for month in before.contents.controls.months}
         counted["lost_currencies"] = sorted(currencies - {month.currency for month in controls.months})
-        counted["changed_columns"] = _changed(contents, before.contents, filled, filled_before)
-        counted["emptied_columns"] = _emptied(filled, contents.rows, filled_before, before.contents.rows)
+        if is_other_form:
+            rows, was = _lines(contents), Likeness(rows=_lines(before.contents), payers=was.payers, accounts=was.accounts)
+        else:
+            counted["changed_columns"] = _changed(contents, before.contents, filled, filled_before)
+            counted["emptied_columns"] = _emptied(filled, contents.rows, filled_before, before.contents.rows)
     if was:
         lost = sorted({*was.accounts} - {*profile.accounts})
-        found["rows_ratio_to_previous"] = round(contents.rows / was.rows, 3) if was.rows >= FEW else None, []
+        found["rows_ratio_to_previous"] = round(rows / was.rows, 3) if was.rows >= FEW else None, []
         found["accounts_ratio_to_previous"] = round(1 - len(lost) / len(was.accounts), 3) if was.accounts else None, lost
         counted["lost_payers"] = sorted({*was.payers} - {*controls.payers})
     found |= {name: (float(len(names)), names) for name, names in counted.items()}
@@ -156,11 +161,16 @@ def _measured(landing: Landing, one: Candidate, before: Before) -> Measured:
 def _timely(one: Candidate) -> float | None:
     """The share of the lines of a bill that are of the month of its partition, or of the one before or after."""
     month = calendar_month(one.generation.partition)
-    lines = sum(total.line_count for total in one.contents.controls.months)
+    lines = _lines(one.contents)
     if month is None or not lines:
         return None
     months = {month, f"{first_day(month) - timedelta(days=1):%Y-%m}", f"{month_end(month):%Y-%m}"}
     return round(sum(total.line_count for total in one.contents.controls.months if total.usage_month in months) / lines, 3)
+
+
+def _lines(contents: Contents) -> int:
+    """The lines of a bill, also of those that are in groups."""
+    return sum(total.line_count for total in contents.controls.months)
 
 
 def _filled(contents: Contents, profile: Profile) -> dict[str, int]:

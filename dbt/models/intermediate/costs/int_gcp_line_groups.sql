@@ -144,7 +144,7 @@ line_groups as (
         case when is_single then row_number end as own_row_number,
         -- the first row of a group gives it its name
         min(row_number) as row_number,
-        count(*) as line_count,
+        cast(sum(coalesce(line_count, 1)) as bigint) as line_count,
         {{ exact_total('cost', 'cost__text', 12) }} as stated_cost,
         {{ exact_total('cost_at_list', 'cost_at_list__text', 12) }} as cost_at_list,
         {{ exact_total('cost_at_contract', 'cost_at_contract__text', 12) }} as cost_at_contract,

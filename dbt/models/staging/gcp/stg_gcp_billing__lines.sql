@@ -5,6 +5,7 @@
         'rows': source('raw', 'gcp_billing'),
         'project_id': "nullif(project_id, '')",
         'account_name': "nullif(project_name, '')",
+        'line_count': 'line_count',
         'cost_type': "lower(coalesce(nullif(cost_type, ''), 'regular'))",
         'adjustment_type': "upper(coalesce(adjustment_type, ''))",
         'cost': 'cost as cost, cost__text as cost__text, false as is_net_of_credits',
@@ -15,6 +16,7 @@
         'rows': source('raw', 'gcp_focus'),
         'project_id': "coalesce(nullif(project_id, ''), case when sub_account_id <> billing_account_id then nullif(sub_account_id, '') end)",
         'account_name': "coalesce(nullif(project_name, ''), case when sub_account_id <> billing_account_id then nullif(sub_account_name, '') end)",
+        'line_count': 'cast(null as bigint)',
         'cost_type': focus_cost_type(),
         'adjustment_type': "case when lower(charge_class) = 'correction' then 'CORRECTION' else '' end",
         'cost': 'billed_cost as cost, billed_cost__text as cost__text, true as is_net_of_credits',
@@ -35,6 +37,7 @@ select
     _delivery_content_hash as delivery_content_hash,
     _source_object as source_object,
     line_number as row_number,
+    {{ its.line_count }} as line_count,
     -- by which a row finds its credits
     _file_number * 4294967296 + line_number as position,
     _is_book as is_book,

@@ -1,0 +1,63 @@
+"""Groups that another engine made of a provider's rows: they must add up to what the same engine states of the rows themselves.
+
+Asked once, when an answer comes, of the landed file alone; from then on its hash vouches for it. How the statement rounds and
+adds is for the connector; here figures are compared digit by digit.
+"""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from pathlib import Path
+
+from connectors.errors import Place, SourceUnreadableError
+
+CREDITS = "credits_amount"  # the sum of a column of a repeated record
+COLUMNS = {
+    "cost": "cost",
+    "cost_at_list": "cost_at_list",
+    "cost_at_effective_price_default": "cost_at_effective_price_default",
+    "usage_amount_in_pricing_units": "usage.amount_in_pricing_units",
+    CREDITS: "credits.list.element.amount",
+}
+LEAST = {12: Decimal("1e-12"), 9: Decimal("1e-9")}  # what is less stands for a sign and no figure
+
+
+def require_sums(path: Path, record: bytes, uri: str, key: str) -> None:
+    """SourceUnreadableError where the rows of an answer do not stand for all rows, or another sum is not the one stated."""
+    import pyarrow.parquet as pq
+
+    stated = json.loads(record)
+    sums = stated["sums"]
+    with pq.ParquetFile(path) as file:
+        there = {column.path for column in file.schema}
+        wanted = {name: column for name, column in COLUMNS.items() if column in there}
+        table = file.read([*wanted.values(), "line_count"])
+    found = {"row_count": str(_sum_of(table, "line_count", None))}
+    for name, column in wanted.items():
+        found[name] = str(_sum_of(table, column, LEAST[9 if column.startswith("usage") else 12]))
+    for name, value in found.items():
+        if Decimal(value) != Decimal(sums.get(name) or 0):
+            raise SourceUnreadableError(
+                f"{uri}: the groups have {value} of {name}, and BigQuery states {sums.get(name)} of the rows they were made of.",
+                place=Place(key, column_name=name, value=value),
+                reason="broken_stream",
+                remedy="Try again; if it stays, leave `engine` out of this source: then the rows themselves are read.",
+            )
+
+
+def _sum_of(table: object, column: str, least: Decimal | None) -> Decimal:
+    """The exact sum of a column by its path in the file, without what is less than a unit of its last decimal."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    assert isinstance(table, pa.Table)
+    name, _, inner = column.partition(".")
+    values = table.column(name)
+    if pa.types.is_list(values.type):
+        values, inner = pc.list_flatten(values), inner.removeprefix("list.element.")
+    if inner:
+        values = pc.struct_field(values, [inner])
+    if least is not None:
+        values = values.filter(pc.greater_equal(pc.abs(values), pa.scalar(least, values.type)))
+    return Decimal(pc.sum(values).as_py() or 0)
