@@ -272,7 +272,8 @@ class Landed:
             alike = "is_net_of_credits, price_credit, promotion_credit"
         stated, count = (total, "count(*)") if provider == "AWS" else (billed, "sum(coalesce(line_count, 1))")
         self.connection.execute(f"""create or replace temp table rows as
-            select charge_group_id, keyed.object, keyed.row_number, what, {count} as line_count, {billed} as whole, {stated} as stated,
+            select charge_group_id, keyed.object, keyed.row_number, what, {count} as line_count,
+                {billed} as whole, {stated} as stated,
                 case when {OF_PODS} then any_value(asked.billed_cost) else whole end as billed
             from keyed inner join asked on keyed.first_object = asked.object and keyed.first_row = asked.row_number
             group by charge_group_id, keyed.object, keyed.row_number, what, {alike}""")
