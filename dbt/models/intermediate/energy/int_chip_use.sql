@@ -110,6 +110,10 @@ placed_on_hosts as (
     from devices_of_machines
 ),
 
+owners as (
+    select {{ span }}, training_run_id as owner_run_id, run_chips from spans
+),
+
 -- first each run has the chips that carry its key, as many as it holds
 placed_with_owners as (
     select
@@ -117,19 +121,14 @@ placed_with_owners as (
         times.node_chips, times.held_chips, times.is_tpu,
         coalesce(
             row_number() over (
-                partition by {{ span }}, devices.slice_from, devices.owner_run_id
+                partition by {{ span }}, devices.slice_from, owner_run_id
                 order by devices.evidence_rank, devices.device_rank, devices.device_id
             ) <= owners.run_chips,
             false
         ) as is_own
     from placed_on_hosts as devices
     inner join times using ({{ span }})
-    left join spans as owners
-        on
-            devices.usage_month = owners.usage_month
-            and devices.resource_id = owners.resource_id
-            and devices.span_from_us = owners.span_from_us
-            and devices.owner_run_id = owners.training_run_id
+    left join owners using ({{ span }}, owner_run_id)
     where devices.place_on_host <= devices.host_chips
 ),
 
