@@ -1,7 +1,8 @@
-"""What a run held of which no record names a machine in a month: time and chips of the rows with its tag or of its pods."""
+"""What a run held of which no record names a machine in a month: time and chips of the rows with its tag."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import date
 from fractions import Fraction
 from itertools import pairwise
@@ -44,14 +45,24 @@ def _amount(line: Line | GoogleLine, chips: int) -> Fraction | None:
 
 
 def tagged_lines(parts: Iterable[Part], runs: Runs) -> list[tuple[str, Line | GoogleLine]]:
+    """Parts of one row that are of one run are its pods on one machine: it holds the chips of them together."""
     known = _placed_months(runs)
-    return [
+    found = [
         (part.run, part.line) for part in parts
-        if part.rule in ("tag", "split_allocation") and part.component == "accelerator" and part.line.is_usage
+        if part.rule == "tag" and part.component == "accelerator" and part.line.is_usage
         and not getattr(part.line, "is_host", False)
         and (part.run, part.line.usage_month) not in known
         and getattr(part.line, "chip_share", 1) > 0
     ]  # fmt: skip
+    of_pods: dict[tuple[str, str, int], list[Line]] = defaultdict(list)
+    for run, line in found:
+        if isinstance(line, Line) and line.allocation == "pod":
+            of_pods[run, line.source_object, line.row_number].append(line)
+    together = [
+        (run, replace(lines[0], chip_share=sum((line.chip_share for line in lines), Fraction(0))))
+        for (run, *_), lines in of_pods.items()
+    ]
+    return [*((run, line) for run, line in found if getattr(line, "allocation", "") != "pod"), *together]
 
 
 def tag_windows(lines: Iterable[tuple[str, Line | GoogleLine]]) -> Iterator[tuple[date, Window]]:

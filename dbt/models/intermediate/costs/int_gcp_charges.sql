@@ -61,7 +61,7 @@ union all
 select
     line_id || '|promotion' as line_id,
     line_id as attribution_line_id,
-    line_id as bill_line_id,
+    line_id || '|promotion' as bill_line_id,
     {{ shared }},
     is_usage as is_part_of_usage,
     false as is_usage,

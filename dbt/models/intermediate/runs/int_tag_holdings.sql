@@ -7,12 +7,19 @@ with held as (
     where {{ in_build_months() }}
 ),
 
--- of runs of which no record names a machine in the month: their tag or their pod on a line of use is all that is known of what
--- they held
+-- of runs of which no record names a machine in the month: their tag on a line of use is all that is known of what they held
 tagged_lines as (
     select
         charges.*,
         attributions.training_run_id,
+        -- pods of a run on one machine hold the chips of them together
+        sum(charges.chip_share) over (
+            partition by attributions.usage_month, attributions.training_run_id, charges.bill_line_id
+        ) as run_share,
+        row_number() over (
+            partition by attributions.usage_month, attributions.training_run_id, charges.bill_line_id
+            order by charges.part_number, charges.line_id
+        ) as part_of_run,
         least(charges.charge_period_end, cast(charges.usage_month as timestamp) + interval 1 month) as period_end
     from {{ ref('int_line_attributions') }} as attributions
     inner join {{ ref('int_charges') }} as charges using (usage_month, line_id)
@@ -21,7 +28,7 @@ tagged_lines as (
     left join held
         on attributions.usage_month = held.usage_month and attributions.training_run_id = held.training_run_id
     where
-        attributions.attribution_rule in ('tag', 'split_allocation')
+        attributions.attribution_rule = 'tag'
         and not coalesce(recorded.names_machine, false)
         and held.training_run_id is null
         and charges.is_usage
@@ -55,7 +62,7 @@ lines_with_chips as (
         case
             when chips.line_id is not null then cast(1 as decimal(18, 6))
             -- a pod holds the accelerators that it asked for
-            else cast(types.chips_per_node * coalesce(lines.chip_share, 1) as decimal(18, 6))
+            else cast(types.chips_per_node * coalesce(lines.run_share, 1) as decimal(18, 6))
         end as unit_chips,
         case
             when chips.line_id is not null and chips.pricing_unit in ('', 'h', 'hour', 'hours') then {{ int_div(
@@ -74,7 +81,10 @@ lines_with_chips as (
     left join {{ built_months_of(ref('int_gcp_lines')) }} as chips using (usage_month, line_id)
     left join {{ ref('accelerator_types') }} as types on lines.instance_type = types.accelerator_type
     left join names using (usage_month, line_id)
-    where lines.period_end > lines.charge_period_start and coalesce(lines.chip_share, 1) > 0
+    where
+        lines.period_end > lines.charge_period_start
+        and lines.part_of_run = 1
+        and coalesce(lines.run_share, 1) > 0
 ),
 
 -- one interval may be billed in several rows (a part under a commitment)
