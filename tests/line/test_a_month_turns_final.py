@@ -66,9 +66,9 @@ def test_of_a_month_that_turns_final_only_the_status_is_built_and_it_is_what_a_f
     monkeypatch.setenv("TRAINLEDGER_NOW", "2026-08-01T00:00:00Z")
     home, written, of_months = turned.settings.home, list[tuple[str, str]](), Statement.of_months
 
-    def noted(statement: Statement, months: list[str]) -> str:
+    def noted(statement: Statement, months: list[str], *days: Any) -> str:
         written.extend((month, statement.name) for month in months)
-        return of_months(statement, months)
+        return of_months(statement, months, *days)
 
     monkeypatch.setattr(Statement, "of_months", noted)
     with without_dagster():

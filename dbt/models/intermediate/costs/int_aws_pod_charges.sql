@@ -88,7 +88,7 @@ weights as (
             {%- for cost, whole in [('net_cost', 'stated_cost'), ('cost', 'stated_cost'), ('on_demand_cost', 'list_cost')] %}
             when '{{ cost }}' then {{ to_units('greatest(' ~ exact_sum([whole, '-' ~ cost], 12) ~ ', 0)', 12) }}
             {%- endfor %}
-            else {{ to_units('greatest(cast(1 - usage_ratio as decimal(38, 9)), 0)', 9) }}
+            else {{ to_units('greatest(' ~ exact_sum(['1', '-usage_ratio'], 9) ~ ', 0)', 9) }}
         end as w
     from kinds
     where weighed_by is not null

@@ -62,7 +62,10 @@ lines_with_chips as (
         case
             when chips.line_id is not null then cast(1 as decimal(18, 6))
             -- a pod holds the accelerators that it asked for
-            else cast(types.chips_per_node * coalesce(lines.run_share, 1) as decimal(18, 6))
+            else cast(
+                cast(types.chips_per_node as decimal(9, 0)) * cast(coalesce(lines.run_share, 1) as decimal(18, 9))
+                as decimal(18, 6)
+            )
         end as unit_chips,
         case
             when chips.line_id is not null and chips.pricing_unit in ('', 'h', 'hour', 'hours') then {{ int_div(
