@@ -1,4 +1,4 @@
-{{ config(materialized='by_month', meta={'empty_without': ['int_node_device_spans'], 'by_day': 'usage_day'}) }}
+{{ config(materialized='by_month', meta={'empty_without': ['int_node_device_spans', 'int_device_times'], 'by_day': 'usage_day'}) }}
 {%- set node = 'usage_month, usage_day, resource_id' %}
 {%- set span = node ~ ', span_from_us' %}
 {#- of power: where watts are known, where only the driver's share of full power is, and the use of the same chips and time -#}
