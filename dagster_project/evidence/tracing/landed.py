@@ -92,7 +92,8 @@ class Landed:
         self._statements = {unique_id.rpartition(".")[2]: text.replace('"build".', "") for unique_id, text in texts}
         connection.execute(STUBS)
         # rows that are groups of their own are found by their names; as if every run were recorded, a tag makes no other one
-        named = "select distinct usage_month, training_run_id, true as names_machine from attributed where training_run_id is not null"
+        named = """select distinct usage_month, training_run_id, true as names_machine from attributed
+            where training_run_id is not null"""
         connection.execute(f"create or replace table intermediate.int_recorded_months as {named}")
         for kind in built_kinds():
             show_rows(connection, self._rules, self._landing, [], kind)
