@@ -25,7 +25,7 @@ GIVEN = {
 }
 # of people: no figure needs it; and a map that repeats the tags and cost categories which are asked for
 # the number of a line is of reports of the console
-NOT_EXPORTED = {"line_item_user_identifier", "line_item_iam_principal", "tags", "line_number"}
+NOT_EXPORTED = {"line_item_user_identifier", "line_item_iam_principal", "tags", "line_number", "period_start", "period_end"}
 
 
 def init(folder: Path, *options: str) -> Result:
