@@ -19,6 +19,7 @@ from typing import Any
 
 from connectors.gcp.bigquery_sql import Axis, quoted
 from connectors.gcp.billing_columns import LINE_COLUMNS, MAPS, MONEY, QUANTITY
+from connectors.gcp.exact_sql import figure_of, figure_of_row, in_units, is_refused
 from connectors.gcp.prices import ACCELERATORS
 
 VERSION = "1"  # of what is asked: with another one what was landed is asked again, as far as a look reaches
@@ -125,7 +126,7 @@ def grouped_sql(table: Table, axis: Axis, run_labels: Iterable[str], days: Itera
     no_credits = "ARRAY<STRUCT<is_line BOOL, type STRING, units BIGNUMERIC>>[]"
     of_credit = (
         f"SELECT AS STRUCT FALSE AS is_line, {table.credit('type')} AS type, "
-        f"{_units('credit.amount', table.amount_type, CREDIT_DECIMALS)} AS units FROM UNNEST(credits) AS credit"
+        f"{in_units('credit.amount', table.amount_type, CREDIT_DECIMALS)} AS units FROM UNNEST(credits) AS credit"
         if "credits" in table
         else ""
     )
@@ -136,7 +137,7 @@ def grouped_sql(table: Table, axis: Axis, run_labels: Iterable[str], days: Itera
             *_machines(table),
             f"lines AS (\n  SELECT line.*,\n    {_is_single(table, run_labels)} AS is_single,",
             *(
-                f"    {_units(table.value(path), table.type_of(path), MEASURES[path][0])} AS {name},"
+                f"    {in_units(table.value(path), table.type_of(path), MEASURES[path][0])} AS {name},"
                 for name, path in figures.items()
             ),
             f"    {_credited(table)} AS all_credits\n  FROM source AS line{_joins(table)}\n),",
@@ -207,50 +208,6 @@ def _type_of(one: Mapping[str, Any]) -> str:
     return f"ARRAY<{found}>" if _is_repeated(one) else found
 
 
-def _units(x: str, kind: str, decimals: int) -> str:
-    """An amount in whole units of its last decimal, half away from zero; null where it is too large for an exact figure.
-
-    A double keeps 15 significant digits, by one product and one sum of doubles: dbt/macros/exact.sql.
-    """
-    most = 24 - decimals
-    if kind == "FLOAT64":
-        steps = (
-            f"WHEN ABS({x}) < 1e{15 - decimals + i}"
-            f" THEN CAST(SIGN({x}) * FLOOR(ABS({x}) * 1e{decimals - i} + 5e-1) AS BIGNUMERIC) * {10**i}"
-            for i in range(10)
-        )
-        return f"CASE {' '.join(steps)} END"
-    exact = f"CAST({x} AS BIGNUMERIC)"
-    return f"CASE WHEN ABS({exact}) < BIGNUMERIC '1e{most}' THEN ROUND({exact} * BIGNUMERIC '1e{decimals}') END"
-
-
-def _figure(units: str, decimals: int) -> str:
-    """Whole units as the figure that they are."""
-    return f"{units} * BIGNUMERIC '1e-{decimals}'"
-
-
-def _row_figure(x: str, kind: str, decimals: int, most: float) -> str:
-    """The exact figure of one row's amount, as a rule asks of it: whether there is one, its sign, and its digits.
-
-    Far below half a unit an amount is 0 as a figure and not as an amount, and a tenth of a unit is that too. What landing refuses
-    stays too large for it: then the delivery is refused as it would be of the rows themselves.
-    """
-    is_bad = (
-        f"IS_NAN({x}) OR ABS({x}) >= 1e{len(str(int(most))) - 1}" if kind == "FLOAT64" else f"ABS({x}) >= BIGNUMERIC '{most:.0f}'"
-    )
-    units = _units(x, kind, decimals)
-    large = f"BIGNUMERIC '{most:.0f}'"
-    tenth = f"CAST(SIGN({x}) AS BIGNUMERIC) * BIGNUMERIC '1e-{decimals + 1}'"
-    return f"CASE WHEN {is_bad} THEN {large} WHEN {x} <> 0 AND {units} = 0 THEN {tenth} ELSE {_figure(units, decimals)} END"
-
-
-def _is_bad(x: str, kind: str, most: float) -> str:
-    """Whether landing refuses an amount; false of null."""
-    if kind == "FLOAT64":
-        return f"IFNULL(IS_NAN({x}) OR ABS({x}) >= 1e{len(str(int(most))) - 1}, FALSE)"
-    return f"IFNULL(ABS({x}) >= BIGNUMERIC '{most:.0f}', FALSE)"
-
-
 def _ends(table: Table, source: str) -> list[str]:
     """By what a machine is known: the last parts of its name and of its path."""
     paths = [path for path in ("resource.name", "resource.global_name") if path in table]
@@ -311,10 +268,10 @@ def _is_single(table: Table, run_labels: Iterable[str]) -> str:
             )
             found.append(f"(({' OR '.join(is_correction)}) AND ({names}))")
     bad = [f"{table.value('cost')} IS NULL"]
-    bad += [_is_bad(table.value(path), table.type_of(path), most) for path, (_, most) in MEASURES.items() if path in table]
+    bad += [is_refused(table.value(path), table.type_of(path), most) for path, (_, most) in MEASURES.items() if path in table]
     if "credits" in table:
         kinds = ", ".join(map(_literal, _COMMITTED))
-        is_bad = f"credit.amount IS NULL OR {_is_bad('credit.amount', table.amount_type, MONEY)}"
+        is_bad = f"credit.amount IS NULL OR {is_refused('credit.amount', table.amount_type, MONEY)}"
         is_committed = f"UPPER(IFNULL({table.credit('type')}, '')) IN ({kinds})"
         found.append(f"EXISTS(SELECT 1 FROM UNNEST(line.credits) AS credit WHERE {is_committed} OR {is_bad})")
     return "\n    OR ".join((*found, *bad))
@@ -324,7 +281,7 @@ def _credited(table: Table) -> str:
     """All credits of a row, in units."""
     if "credits" not in table:
         return "CAST(NULL AS BIGNUMERIC)"
-    return f"(SELECT SUM({_units('credit.amount', table.amount_type, CREDIT_DECIMALS)}) FROM UNNEST(line.credits) AS credit)"
+    return f"(SELECT SUM({in_units('credit.amount', table.amount_type, CREDIT_DECIMALS)}) FROM UNNEST(line.credits) AS credit)"
 
 
 def _group_keys(table: Table) -> dict[str, str]:
@@ -346,9 +303,9 @@ def _group_keys(table: Table) -> dict[str, str]:
         keys["credit_types"] = (
             f"ARRAY_TO_STRING(ARRAY(SELECT DISTINCT {kind} AS type FROM UNNEST(line.credits) AS credit ORDER BY type), ',')"
         )
-        units = _units("credit.amount", table.amount_type, CREDIT_DECIMALS)
+        units = in_units("credit.amount", table.amount_type, CREDIT_DECIMALS)
         price = f"(SELECT SUM(IF({kind} IN ({kinds}), {units}, 0)) FROM UNNEST(line.credits) AS credit)"
-        price = f"IFNULL(CAST({_figure(price, CREDIT_DECIMALS)} AS FLOAT64), 0)"
+        price = f"IFNULL(CAST({figure_of(price, CREDIT_DECIMALS)} AS FLOAT64), 0)"
     keys["is_negative"] = f"CAST({table.value('cost')} AS FLOAT64) + {price} < 0"
     return keys
 
@@ -382,14 +339,14 @@ class _SingleRow(_Nothing):
             return self.table.value(path)
         decimals, most = MEASURES[path]
         value = self.table.value(path)
-        figure = _row_figure(value, self.table.type_of(path), decimals, most)
+        figure = figure_of_row(value, self.table.type_of(path), decimals, most)
         if path == "usage.amount":  # a rule asks whether there is use, however much
             return f"IFNULL({figure}, IF({value} IS NULL, NULL, BIGNUMERIC '1e15'))"
         return figure
 
     def credits(self) -> str:
         """The array of credits."""
-        figure = _row_figure("credit.amount", self.table.amount_type, CREDIT_DECIMALS, MONEY)
+        figure = figure_of_row("credit.amount", self.table.amount_type, CREDIT_DECIMALS, MONEY)
         element = f"SELECT AS STRUCT {self.table.credit('type')} AS type, {figure} AS amount"
         return f"ARRAY({element} FROM UNNEST(line.credits) AS credit WITH OFFSET AS place ORDER BY place)"
 
@@ -408,7 +365,7 @@ class _Group(_Nothing):
             return "line.newest_export"
         if path in MEASURES:
             place = list(MEASURES).index(path)
-            figure = _figure(f"line.m{place}", MEASURES[path][0])
+            figure = figure_of(f"line.m{place}", MEASURES[path][0])
             if path == "usage.amount":  # a rule asks whether there is use; its sum may be 0
                 return f"IF(line.has_{place} AND IFNULL(line.m{place}, 0) = 0, BIGNUMERIC '1e-10', {figure})"
             return figure
@@ -416,7 +373,7 @@ class _Group(_Nothing):
 
     def credits(self) -> str:
         """The array of credits."""
-        amount = _figure("credit.amount", CREDIT_DECIMALS)
+        amount = figure_of("credit.amount", CREDIT_DECIMALS)
         element = f"SELECT AS STRUCT credit.type, {amount} AS amount"
         return f"ARRAY({element} FROM UNNEST(line.credits) AS credit WITH OFFSET AS place ORDER BY place)"
 
@@ -441,7 +398,7 @@ def _columns(table: Table, row: _Nothing) -> str:
 
 def _totals(figures: Mapping[str, str]) -> str:
     """Number and exact sums of the rows themselves, as one text."""
-    sums = {path: f"CAST({_figure(f'SUM(line.{name})', MEASURES[path][0])} AS STRING)" for name, path in figures.items()}
-    sums[CREDIT] = f"CAST({_figure('SUM(line.all_credits)', CREDIT_DECIMALS)} AS STRING)"
+    sums = {path: f"CAST({figure_of(f'SUM(line.{name})', MEASURES[path][0])} AS STRING)" for name, path in figures.items()}
+    sums[CREDIT] = f"CAST({figure_of('SUM(line.all_credits)', CREDIT_DECIMALS)} AS STRING)"
     listed = ", ".join(f"{value} AS {quoted(_name(path))}" for path, value in sums.items())
     return f"TO_JSON_STRING(STRUCT(COUNT(*) AS row_count, {listed}))"

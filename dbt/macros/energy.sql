@@ -465,3 +465,14 @@ select
         seed.region_id in (region_months.region_id, '*')
         and seed.data_year <= cast(extract(year from region_months.usage_month) as bigint)
 {%- endmacro %}
+
+{# What a chip has of power, and the sum of it over time: where watts are known, where only the driver's share of full power is, and the use of the
+   same chips and time. #}
+{% macro sums_of_power() -%}
+{{ return({
+    'metered_chips': 'metered_us', 'metered_uw': 'metered_uw_us', 'metered_low_uw': 'metered_low_uw_us',
+    'metered_high_uw': 'metered_high_uw_us', 'driven_chips': 'driven_us', 'driven_ppm': 'driven_ppm_us',
+    'driven_low_ppm': 'driven_low_ppm_us', 'driven_high_ppm': 'driven_high_ppm_us', 'powered_ppm': 'powered_ppm_us',
+    'power_alone_chips': 'power_alone_us',
+}) }}
+{%- endmacro %}

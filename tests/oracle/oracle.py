@@ -86,7 +86,7 @@ from .rows import rows_of
 from .shared_machines import leave_inner_runs_their_chips
 from .shared_meters import divide
 from .sizes import sizes_of
-from .tagged import tag_holds, tag_windows, tagged_lines
+from .tagged import months_of_pods_alone, tag_holds, tag_windows, tagged_lines
 from .tpu import read_tpu
 from .water import Withdrawals, read_water, water_rows
 from .zero_prices import doubt_zeros, read_grants
@@ -231,6 +231,7 @@ class Oracle:
         by_tag = tagged_lines(self.parts, self.runs)
         tagged = list(tag_windows(by_tag))
         self.unknown_chips = {(window.run, month) for month, window in tagged if window.chips is None}
+        self.unknown_chips |= months_of_pods_alone(self.parts, self.runs)
         telemetry = Telemetry(samples, self.runs.beside(window for _, window in tagged))
         holds = list(chain(holds_of(self.runs), tag_holds(tagged)))
         at_nodes = node_power(chain(at_machines, divide(self.meters, at_machines, samples, holds)))

@@ -29,6 +29,16 @@ def _placed_months(runs: Runs) -> set[tuple[str, date]]:
     return {(run, month) for run, start, end in spans for month, *_ in by_month(start, max(end, start + 1))}
 
 
+def months_of_pods_alone(parts: Iterable[Part], runs: Runs) -> set[tuple[str, date]]:
+    """Where a bill shows what the pods of a run cost, and no record a machine of it: what it held is unknown, and not nothing."""
+    known = _placed_months(runs)
+    return {
+        (part.run, part.line.usage_month) for part in parts
+        if part.rule == "split_allocation" and part.component == "accelerator" and part.line.is_usage
+        and not getattr(part.line, "is_host", False)
+    } - known  # fmt: skip
+
+
 def name_of(line: Line | GoogleLine) -> str:
     place = f"{line.sub_account_id}/locations/{line.region_id}/"
     if isinstance(line, Line):

@@ -1,13 +1,8 @@
-{{ config(materialized='by_month', meta={'empty_without': ['int_node_device_spans', 'int_device_times'], 'by_day': 'usage_day'}) }}
+{%- set devices = ['int_node_device_spans', 'int_device_times'] %}
+{{ config(materialized='by_month', meta={'empty_without': devices, 'by_day': 'usage_day'}) }}
 {%- set node = 'usage_month, usage_day, resource_id' %}
 {%- set span = node ~ ', span_from_us' %}
-{#- of power: where watts are known, where only the driver's share of full power is, and the use of the same chips and time -#}
-{%- set power_times = {
-    'metered_chips': 'metered_us', 'metered_uw': 'metered_uw_us', 'metered_low_uw': 'metered_low_uw_us',
-    'metered_high_uw': 'metered_high_uw_us', 'driven_chips': 'driven_us', 'driven_ppm': 'driven_ppm_us',
-    'driven_low_ppm': 'driven_low_ppm_us', 'driven_high_ppm': 'driven_high_ppm_us', 'powered_ppm': 'powered_ppm_us',
-    'power_alone_chips': 'power_alone_us',
-} %}
+{%- set power_times = sums_of_power() %}
 {%- set times = dict({
     'known_chips': 'known_us', 'used_ppm': 'used_ppm_us', 'filled_chips': 'filled_us', 'filled_ppm': 'filled_ppm_us',
 }, **power_times) %}

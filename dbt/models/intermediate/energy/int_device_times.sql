@@ -1,12 +1,6 @@
 {{ config(materialized='by_month', meta={'empty_without': ['int_node_device_spans'], 'by_day': 'usage_day'}) }}
 {%- set span = 'usage_month, usage_day, resource_id, span_from_us' %}
-{#- of power: where watts are known, where only the driver's share of full power is, and the use of the same chips and time -#}
-{%- set power_times = {
-    'metered_chips': 'metered_us', 'metered_uw': 'metered_uw_us', 'metered_low_uw': 'metered_low_uw_us',
-    'metered_high_uw': 'metered_high_uw_us', 'driven_chips': 'driven_us', 'driven_ppm': 'driven_ppm_us',
-    'driven_low_ppm': 'driven_low_ppm_us', 'driven_high_ppm': 'driven_high_ppm_us', 'powered_ppm': 'powered_ppm_us',
-    'power_alone_chips': 'power_alone_us',
-} %}
+{%- set power_times = sums_of_power() %}
 {#- of minutes the sum over their samples (int_device_minutes) -#}
 {%- set used = 'coalesce(used_ppm_us, cast(coalesce(utilisation_ppm, 0) as decimal(19, 0)) * seen_us)' %}
 {%- set is_known = 'coalesce(utilisation_ppm, power_uw, driver_ppm) is not null' %}

@@ -61,10 +61,32 @@ unknown_ends as (
     where held_to is null
 ),
 
--- a tag shows how long its run held a machine, and a type without known chips not how many
+held_runs as (
+    select distinct training_run_id, usage_month, true as is_held from {{ ref('int_month_holdings') }}
+),
+
+-- a tag shows how long its run held a machine, and a type without known chips not how many. Pods that a record names were on
+-- machines; where no record names one, the bill shows what they cost and not what they held
 unknown_chips as (
-    select distinct training_run_id, usage_month, true as is_unknown from {{ ref('int_tag_holdings') }}
-    where held_chips is null
+    select distinct training_run_id, usage_month, true as is_unknown
+    from (
+        select training_run_id, usage_month from {{ ref('int_tag_holdings') }}
+        where held_chips is null
+
+        union all
+
+        select attributions.training_run_id, attributions.usage_month
+        from {{ ref('int_line_attributions') }} as attributions
+        inner join {{ ref('int_charges') }} as charges using (usage_month, line_id)
+        left join held_runs
+            on attributions.training_run_id = held_runs.training_run_id and attributions.usage_month = held_runs.usage_month
+        where
+            attributions.attribution_rule = 'split_allocation'
+            and charges.is_usage
+            and charges.is_accelerator_type
+            and held_runs.is_held is null
+            and {{ in_build_months('attributions.usage_month') }}
+    ) as unknown_months
 )
 
 select
