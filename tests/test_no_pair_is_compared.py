@@ -20,6 +20,7 @@ FEW_ROWS = {
     "int_claim_strata",  # claims of vendors beside quantiles of F: a few dozen each
     "int_runs_to_target",  # the one window that is asked about
     "int_metered_power",  # four spacings of points
+    "int_carbon_period_shares",  # carbon stated by quarter or year beside the months of the ledger
     "int_implausible_power",  # the months of a build beside what schedulers counted of jobs
 }
 

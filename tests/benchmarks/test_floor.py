@@ -15,6 +15,8 @@ from benchmarks.inputs.cur_columns import SCHEMA as WRITTEN
 from connectors.aws.cur_columns import SCHEMA as READ
 
 ROOT = Path(__file__).resolve().parents[2]
+# of a generated bill: what only rows of pods and tasks have (split cost allocation) is not among its columns
+MEASURES = [name for name in READ.measures if name in WRITTEN.names]
 
 
 def words(text: str) -> str:
@@ -30,15 +32,15 @@ def test_the_casts_of_the_floor_are_those_of_the_models() -> None:
 
 def test_the_floor_sums_every_measure_of_a_bill() -> None:
     text = FLOOR.read_text()
-    assert len(READ.measures) == 14
-    assert all(f"sum(exact({name})) as {name}" in words(text) for name in READ.measures)
+    assert len(MEASURES) == 14
+    assert all(f"sum(exact({name})) as {name}" in words(text) for name in MEASURES)
 
 
 def test_pandas_and_polars_sum_the_same_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT / "benchmarks/peers")
     import rollup_columns
 
-    assert set(rollup_columns.MEASURES) == set(READ.measures)
+    assert set(rollup_columns.MEASURES) == set(MEASURES)
     sys.modules.pop("rollup_columns")
 
 

@@ -159,10 +159,12 @@ def test_no_row_of_the_account_is_held_back(as_parquet: Path) -> None:
 
 # what rows that a fee covers have in common, what another column of the order states, and what becomes of a row by its share
 SAID_OTHERWISE = {
+    "bill_line_id",
     *("line_id", "attribution_line_id", "source_name", "provider_name", "payer_account_id", "usage_month", "billing_currency"),
     *("is_usage", "is_part_of_usage", "sub_account_id", "is_accelerator_type"),  # the last two: machine_place, cost_component
     *("effective_cost", "weight", "is_weight_borrowed", "contracted_cost", "has_invoice", "line_count"),
     *("accelerator_type", "on_demand_list_cost"),  # instance_type, cost_component; what goes where the row goes
+    *("part_number", "chip_share"),  # of AWS alone: the parts of a machine's row that its pods have
     "delivery_content_hash",  # by which delivery a row came, not what it states: four ways deliver one row under four hashes
 }
 

@@ -35,7 +35,7 @@ from tests.landing.kit import (
     write_run,
     write_samples,
 )
-from tests.landing.whole_company import EVENTS, GPU, METRICS, OWN, POWER, RACK, RATES, SOURCES, TOTALS, whole_company
+from tests.landing.whole_company import EVENTS, GPU, METRICS, OWN, POWER, RACK, RATES, SOURCES, TOTALS, WATER, whole_company
 
 RUNS = {"name": "runs", "kind": "training_runs"}
 
@@ -85,6 +85,7 @@ def two_of_every_kind(folder: Path) -> Organisation:
         "rack/b.csv": RACK.replace("i-1", "i-2"),
         "metrics/b.json": METRICS.replace("i-3", "i-4"),
         "events/run=b/host=i-5/wandb-events.jsonl": EVENTS,
+        "water/payer=000011112222/2026.json": WATER.replace("1.5", "3.5"),
         "totals/b.csv": TOTALS.replace("2026-0", "2025-0"),
     }
     for name, text in metered.items():

@@ -54,12 +54,14 @@ run_cells as (
 ),
 
 stated as (
-    select distinct payer_account_id, sub_account_id, usage_year, region_id
+    select distinct payer_account_id, sub_account_id, usage_year, region_id, true as is_there
     from {{ ref('int_water_shares') }}
 ),
 
 stated_accounts as (
-    select distinct payer_account_id, sub_account_id, usage_year from stated
+    select payer_account_id, sub_account_id, usage_year, bool_or(region_id = '*') as has_all_regions
+    from stated
+    group by all
 ),
 
 stated_years as (
@@ -72,15 +74,10 @@ scopes as (
         run_cells.training_run_id,
         run_cells.usage_month,
         bool_and(stated_accounts.sub_account_id is not null) as is_stated,
-        bool_and(stated.region_id is not null) as is_whole
+        bool_and(coalesce(stated_accounts.has_all_regions, false) or coalesce(stated.is_there, false)) as is_whole
     from run_cells
     left join stated_accounts using (payer_account_id, sub_account_id, usage_year)
-    left join stated
-        on
-            run_cells.payer_account_id = stated.payer_account_id
-            and run_cells.sub_account_id = stated.sub_account_id
-            and run_cells.usage_year = stated.usage_year
-            and stated.region_id in ('*', run_cells.region_id)
+    left join stated using (payer_account_id, sub_account_id, usage_year, region_id)
     group by run_cells.training_run_id, run_cells.usage_month
 ),
 
