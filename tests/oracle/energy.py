@@ -15,7 +15,7 @@ from .observed import Seen
 from .own_figures import Figure, OwnFigures
 from .places import Places
 from .records import Runs
-from .seeds import CONFIDENCES, LEVELS, Calibrated, Power, meter_error, network_share, power_of, pue_of
+from .seeds import CONFIDENCES, LEVELS, Calibrated, Power, meter_error, network_share, power_of, provider_of_machine, pue_of
 from .splitting import split
 
 KWH = 9
@@ -171,8 +171,9 @@ def hold_energy(
         if hold.run in runs.ambiguous:
             continue
         place = hold.run, hold.month, places.region_of(hold)
-        held = found.setdefault(place, _nothing_held(place, places, own))
         name = (hold.accelerator_type or "").removeprefix("ml.")
+        provider = provider_of_machine(name, place[2]) or runs.provider_of.get(hold.run) or "AWS"
+        held = found.setdefault(place, _nothing_held(place, provider, own))
         idle, full = (own.value_of(kind, hold.month, hold.run, place[2], name) for kind in ("idle_power", "max_power"))
         metered = (calibrated or {}).get((hold.month, name, runs.software.get(hold.run, "")))
         held.add(hold, what, power_of(name, idle, full, metered), (nodes or {}).get(hold))
@@ -202,9 +203,8 @@ def _is_drawable(figure: Figure, seen: Iterable[Hold], runs: Runs, places: Place
     return not sum(hold.chip_time for hold in holds) or least <= figure.value * _KWH_WUS <= most
 
 
-def _nothing_held(place: RunPlace, places: Places, own: OwnFigures) -> Held:
+def _nothing_held(place: RunPlace, provider: str, own: OwnFigures) -> Held:
     run, month, region = place
-    provider = places.provider_of(run)
     stated = own.value_of("pue", month, run, region)
     return Held(provider, pue_of(provider, region, month.year) if stated is None else stated)
 
@@ -220,7 +220,7 @@ def _measure(found: dict[RunPlace, Held], places: Places, own: OwnFigures, is_dr
             for region, part in split(half_up(reading.value), weights).items():
                 place = run, month, region
                 if place not in found:
-                    found[place] = _nothing_held(place, places, own)
+                    found[place] = _nothing_held(place, places.provider_of(run), own)
                     found[place].known = 0
                 found[place].reading = reading.basis, part
 

@@ -37,6 +37,14 @@ def seed_rows(name: str) -> list[dict[str, str]]:
     return _rows(name)
 
 
+@cache
+def provider_of_machine(accelerator_type: str, region: str) -> str | None:
+    """Whose a machine is: by its type, else by its region."""
+    by_type = {row["accelerator_type"]: row["provider_name"] for row in _rows("accelerator_types")}
+    by_region = {row["region_id"]: row["provider_name"] for row in _rows("regions")}
+    return by_type.get(accelerator_type) or by_region.get(region)
+
+
 @dataclass(frozen=True)
 class Power:
     """Watts of one chip and of its part of a host, by level; of a type outside the catalogue the host is not known."""
