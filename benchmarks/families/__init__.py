@@ -2,6 +2,7 @@
 
 from benchmarks.families import (
     bills,
+    chip_months,
     fleets,
     google,
     google_table,
@@ -23,6 +24,7 @@ FAMILIES = (
     *landing.FAMILIES,
     *telemetry.FAMILIES,
     *node_hours.FAMILIES,
+    *chip_months.FAMILIES,
     *queries.FAMILIES,
     *report.FAMILIES,
     *trace.FAMILIES,
