@@ -3,8 +3,8 @@
 A view reads the landed files where they are; only narrow things become tables. Bills, carbon and telemetry are asked for the
 months of the build alone, so a view of them has the files of those months and no others: a build of month 36 opens as many as
 one of month 3. Of samples that are built by day it has the files of the days that changed in these months (days.py). Run records
-are asked for all months and come in many small files: their rows are kept, and a build reads the files that are new. A kind without
-a source is an empty view of the same columns. Which rows count is said by flags, what they mean by dbt.
+are asked for all months and come in many small files: their rows are kept, and a build reads the files that are new. A kind
+without a source is an empty view of the same columns. Which rows count is said by flags, what they mean by dbt.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -19,7 +19,7 @@ SECOND = timedelta(seconds=1)
 JOB = "arn:aws:sagemaker:us-east-1:1:training-job/job"
 HOSTS = ("i-open", "i-parts", "i-keys", "i-change", "algo-1")
 WINDOWS = [(-180, -60), (-60, 0), (0, 90), (21_600, 21_690)]  # seconds from a midnight
-# machines whose driver states its power: by minutes alone, and at moments too; of one of them a wall's meter reads moments as well
+# machines whose driver states its power: by minutes alone, and at moments too; a wall's meter reads moments of one of them
 BY_MINUTES, AT_MOMENTS, AT_THE_WALL = ("i-change", "i-open", "i-parts"), ("i-open", "i-parts"), "i-parts"
 POWER, WALL = "neuron_power", "power_meters"
 
