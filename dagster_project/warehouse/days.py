@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from dagster_project.warehouse.states import State
 
 # of each kind that is built by day the model for which all of its samples are read; beside it only gates read them
-MODELS: dict[Kind, str] = {
-    "neuron_monitor": "intermediate.int_device_minutes",
-    "neuron_power": "intermediate.int_power_samples",
+MODELS = {
+    Kind("neuron_monitor"): "intermediate.int_device_minutes",
+    Kind("neuron_power"): "intermediate.int_power_samples",
 }
 
 
@@ -44,13 +44,13 @@ def to_build(
     made: str,
     *,
     is_all: bool,
-) -> dict[Kind, dict[date, str]]:
+) -> dict[str, dict[date, str]]:
     """By kind, the days of some months that are built again, with the version of each: '' where nothing is left of it.
 
     `before` are the states of the build file, `made` is the version of how raw rows are made.
     """
     texts = {f"{month:%Y-%m}" for month in months}
-    found: dict[Kind, dict[date, str]] = {}
+    found: dict[str, dict[date, str]] = {}
     for kind, model in MODELS.items():
         now = versions(election, kind, texts, made)
         last = {day: version for day, version in _last(connection, model, before.get(model)).items() if day[:7] in texts}

@@ -95,7 +95,7 @@ def show_rows(con: duckdb.DuckDBPyConnection, rules: Rules, landing: Landing, me
     con.execute(f"CREATE OR REPLACE VIEW raw.{kind} AS {rows_of(kind, rules, found)}")
 
 
-def read_members(election: Election, months: Iterable[date], build_days: Mapping[Kind, Collection[str]]) -> list[Elected]:
+def read_members(election: Election, months: Iterable[date], build_days: Mapping[str, Collection[str]]) -> list[Elected]:
     """The elected generations that a build of these months, and of these days of kinds that are built by day, reads."""
     texts = {f"{month:%Y-%m}" for month in months}
 

@@ -4,7 +4,10 @@
 -- int_power_samples, and what all days of a month have there is counted.
 {{ config(meta={'dagster': {'ref': {'name': 'fct_telemetry_matches'}}}) }}
 {%- set ended = 'sample_end - interval 1 microsecond' %}
-{%- set by_day = {'neuron_monitor': ['int_device_minutes', 'sum(sample_count)'], 'neuron_power': ['int_power_samples', 'count(*)']} %}
+{%- set by_day = {
+    'neuron_monitor': ['int_device_minutes', 'sum(sample_count)'],
+    'neuron_power': ['int_power_samples', 'count(*)'],
+} %}
 with samples as (
     {%- for kind in ['tpu_monitoring', 'xprof', 'gpu_monitoring', 'power_meters', 'prometheus', 'wandb'] %}
     select
@@ -68,7 +71,12 @@ days_of_build as (
 ),
 
 delivered_days as (
-    select kind, source_name, usage_month, usage_day, count(*) as sample_count
+    select
+        kind,
+        samples_of_days.source_name,
+        samples_of_days.usage_month,
+        usage_day,
+        count(*) as sample_count
     from (
         {%- for kind in by_day %}
         select

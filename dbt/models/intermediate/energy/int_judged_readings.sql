@@ -11,10 +11,11 @@ with run_keys as (
 delivered_of_months as (
     {%- for model in ['int_power_samples', 'int_meter_samples'] %}
     select
-        usage_month, usage_day, source_name, source_object, row_number, coalesce(host_id, '') as host, coalesce(run_key, '') as run,
-        coalesce(accelerator_type, '') as kind, sdk_version, sample_from_us, sample_to_us, is_measured, utilisation_ppm, component,
-        boundary, power_uw, driver_ppm, meter, is_sampled, case when boundary = 'chip' then device_index end as device_index,
-        spacing_us, is_moment, is_stuck, moment_from_us, moment_uw, column_name
+        usage_month, usage_day, source_name, source_object, row_number,
+        coalesce(host_id, '') as host, coalesce(run_key, '') as run, coalesce(accelerator_type, '') as kind,
+        sdk_version, sample_from_us, sample_to_us, is_measured, utilisation_ppm, component, boundary, power_uw,
+        driver_ppm, meter, is_sampled, case when boundary = 'chip' then device_index end as device_index, spacing_us, is_moment,
+        is_stuck, moment_from_us, moment_uw, column_name
     from {{ ref(model) }}
     where {{ in_build_months() }} {{ and_in_built_days() }}
     {%- if not loop.last %}

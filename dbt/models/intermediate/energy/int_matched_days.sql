@@ -2,11 +2,16 @@
 {{ config(materialized='by_month', meta={'by_day': 'usage_day', 'empty_without': tables}) }}
 {%- set series = 'usage_month, usage_day, host, run_key' %}
 {%- set interval = series ~ ', sample_from_us, sample_to_us' %}
-{%- set stated = ['source_name', 'host_id', 'run_key', 'accelerator_type', 'device_count', 'region_id', 'device_index', 'is_measured'] %}
+{%- set stated = [
+    'source_name', 'host_id', 'run_key', 'accelerator_type', 'device_count', 'region_id', 'device_index', 'is_measured',
+] %}
 {%- set counted = [
     'usage_month', 'usage_day', 'source_name', 'host', 'run_key', 'accelerator_type', 'device_count', 'region_id', 'is_document',
     'device_index', 'is_measured', 'is_within',
 ] %}
+{%- set rows_asked = {
+    'of_day': 'true ' ~ and_in_built_days('samples.usage_day'), 'from_before': 'samples.usage_day > ' ~ day_of('FROM'),
+} %}
 {%- set ends = 'samples.sample_to_us > months.month_from_us and samples.sample_to_us <= months.month_to_us' %}
 
 with months as (
@@ -50,10 +55,7 @@ tpu_samples as (
 ),
 
 {#- those of the day, and of other days those that began before theirs: a part of them lies in an earlier one #}
-{%- for which in ['of_day', 'from_before'] %}
-{%- set is_asked -%}
-{% if which == 'of_day' %}true {{ and_in_built_days('samples.usage_day') }}{% else %}samples.usage_day > {{ day_of('FROM') }}{% endif %}
-{%- endset %}
+{%- for which, is_asked in rows_asked.items() %}
 {{ which }} as (
     select
         samples.usage_month, samples.usage_day,
@@ -188,8 +190,8 @@ cut_times as (
     from minute_times
     inner join holdings using ({{ series }})
     where
-        (held_from_us > sample_from_us and held_from_us < sample_to_us)
-        or (held_to_us > sample_from_us and held_to_us < sample_to_us)
+        (holdings.held_from_us > minute_times.sample_from_us and holdings.held_from_us < minute_times.sample_to_us)
+        or (holdings.held_to_us > minute_times.sample_from_us and holdings.held_to_us < minute_times.sample_to_us)
 ),
 
 cut_minutes as (
@@ -199,10 +201,14 @@ cut_minutes as (
 ),
 
 samples as (
-    select {{ counted | join(', ') }}, sample_from_us, sample_to_us, part_from_us, part_to_us, sample_count, observed_us
-    from samples_and_minutes
+    select
+        {%- for name in counted + ['sample_from_us', 'sample_to_us', 'part_from_us', 'part_to_us', 'sample_count'] %}
+        uncut.{{ name }},
+        {%- endfor %}
+        uncut.observed_us
+    from samples_and_minutes as uncut
     left join cut_times using ({{ interval }})
-    where samples_and_minutes.minute_samples is null or cut_times.is_cut is null
+    where uncut.minute_samples is null or cut_times.is_cut is null
 
     union all
 
@@ -219,9 +225,14 @@ samples as (
     from cut_minutes
 ),
 
+intervals as (
+    select distinct {{ interval }} from samples
+    where is_within
+),
+
 meetings as (
     select {{ interval }}, holdings.met_run_id, holdings.met_machine
-    from (select distinct {{ interval }} from samples where is_within) as intervals
+    from intervals
     inner join holdings using ({{ series }})
     where
         holdings.is_meeting
