@@ -127,9 +127,9 @@ def reached(
 ) -> dict[str, Contents]:
     """The same of each part by the days of its month that its rows reach, from the first to the second of two microseconds."""
     names = [quoted(name) for name, _ in columns]
-    month_from, month_to = f"epoch_us({MONTH})", f"epoch_us({MONTH} + interval 1 month)"
-    first = f"cast(make_timestamp(greatest({ends[0]}, {month_from})) as date)"
-    last = f"cast(make_timestamp(least({ends[1]}, {month_to} - 1)) as date)"
+    first_us, last_us = f"epoch_us({MONTH})", f"epoch_us({MONTH} + interval 1 month) - 1"
+    # what lies outside the month is of its first day or of its last
+    first, last = (f"cast(make_timestamp(least(greatest({end}, {first_us}), {last_us})) as date)" for end in ends)
     days = f"if({first} = {last}, [{first}], cast(generate_series({first}, {last}, interval 1 day) as date[]))"
     found = connection.execute(
         f"select part, reached_day, count(*), sum(one), sum(other) from (select {by_day or MONTH} as part,"

@@ -1,12 +1,13 @@
 """Which days of a month's samples a build reads and writes again: those of which something changed.
 
-neuron-monitor writes every five seconds, and a new hour of it changes nothing in the days before. A model that reads such samples
-is built by day (`meta={'by_day': ...}`): every row belongs to one day and is made of samples that lie within minutes of it, so
-that the rows of a day are the same whether one day is built or all. What is made of its rows is built by month.
+neuron-monitor writes every five seconds and the driver's power comes every minute, and a new hour of them changes nothing in the
+days before. The one model that reads the landed samples of such a kind is built by day (`meta={'by_day': ..., 'of_landed_days':
+<kind>}`): every row belongs to one day and is made of samples that lie within minutes of it, so that the rows of a day are the
+same whether one day is built or all. What is made of its rows is built by day or by month.
 
-The version of a day is a hash of the deliveries whose samples reach it, of the code, and of how their rows are read. Beside the
-table lie the versions of the days that it was made of (states.py). A build that goes on with what another left undone reads all
-days of its months: gates that the other did not pass are asked of all that it wrote.
+The version of a day is a hash of the deliveries of the kind whose samples reach it, of the code, and of how their rows are read.
+Beside the table lie the versions of the days that it was made of (states.py). A build that goes on with what another left undone
+reads all days of its months: gates that the other did not pass are asked of all that it wrote.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from dagster_project.base.code import code_version
+from dagster_project.base.kinds import Kind
 from dagster_project.warehouse import states
 
 if TYPE_CHECKING:
@@ -27,7 +29,11 @@ if TYPE_CHECKING:
     from dagster_project.warehouse.statements import Statement
     from dagster_project.warehouse.states import State
 
-MODEL = "intermediate.int_device_minutes"  # all of neuron-monitor's samples are read for it, and for gates
+# of each kind that is built by day the model for which all of its samples are read; beside it only gates read them
+MODELS = {
+    Kind("neuron_monitor"): "intermediate.int_device_minutes",
+    Kind("neuron_power"): "intermediate.int_power_samples",
+}
 
 
 def to_build(
@@ -38,22 +44,25 @@ def to_build(
     made: str,
     *,
     is_all: bool,
-) -> dict[date, str]:
-    """The days of some months that are built again, with the version of each: '' where nothing is left of it.
+) -> dict[str, dict[date, str]]:
+    """By kind, the days of some months that are built again, with the version of each: '' where nothing is left of it.
 
     `before` are the states of the build file, `made` is the version of how raw rows are made.
     """
     texts = {f"{month:%Y-%m}" for month in months}
-    now = versions(election, texts, made)
-    last = {day: version for day, version in _last(connection, before).items() if day[:7] in texts}
-    changed = (day for day in now.keys() | last.keys() if is_all or now.get(day) != last.get(day))
-    return {date.fromisoformat(day): now.get(day, "") for day in sorted(changed)}
+    found: dict[str, dict[date, str]] = {}
+    for kind, model in MODELS.items():
+        now = versions(election, kind, texts, made)
+        last = {day: version for day, version in _last(connection, model, before.get(model)).items() if day[:7] in texts}
+        changed = (day for day in now.keys() | last.keys() if is_all or now.get(day) != last.get(day))
+        found[kind] = {date.fromisoformat(day): now.get(day, "") for day in sorted(changed)}
+    return found
 
 
-def versions(election: Election, months: set[str], made: str) -> dict[str, str]:
+def versions(election: Election, kind: Kind, months: set[str], made: str) -> dict[str, str]:
     """The version of each day of some months that samples of a kind built by day reach."""
     found = defaultdict[str, list[Any]](list)
-    for member in election.of_fact("telemetry"):
+    for member in (member for member in election.of_fact("telemetry") if member.generation.kind == kind):
         if reached := [day for day in member.contents.controls.reached_days if day[:7] in months]:
             rows = states.rows_of(member)
             for day in reached:
@@ -61,11 +70,10 @@ def versions(election: Election, months: set[str], made: str) -> dict[str, str]:
     return {day: states.sha256(code_version(), made, sorted(rows)) for day, rows in found.items()}
 
 
-def _last(connection: duckdb.DuckDBPyConnection, before: Mapping[str, State]) -> dict[str, str]:
+def _last(connection: duckdb.DuckDBPyConnection, model: str, state: State | None) -> dict[str, str]:
     """The versions of the days that the table in the build file was made of; none where it is not there."""
-    schema, _, name = MODEL.partition(".")
+    schema, _, name = model.partition(".")
     there = "select 1 from duckdb_tables() where schema_name = ? and table_name = ? and database_name = current_database()"
-    state = before.get(MODEL)
     if state is None or state.days is None or not connection.execute(there, [schema, name]).fetchall():
         return {}
     found: dict[str, str] = json.loads(state.days)
@@ -102,8 +110,14 @@ def _by_day(sums: Any, statement: Statement | None) -> Any:
     return found
 
 
-def after(connection: duckdb.DuckDBPyConnection, before: State | None, *, is_whole: bool) -> str:
-    """The versions of the days that the table is made of once this build has written it, as JSON."""
+def of_build(connection: duckdb.DuckDBPyConnection, kind: str) -> dict[str, str]:
+    """The days of a kind that this build writes again, with their versions."""
+    asked = "select cast(usage_day as varchar), version from raw.build_days where kind = ? order by 1"
+    return dict(connection.execute(asked, [kind]).fetchall())
+
+
+def after(connection: duckdb.DuckDBPyConnection, kind: str, before: State | None, *, is_whole: bool) -> str:
+    """The versions of the days that the table of a kind is made of once this build has written it, as JSON."""
     kept = json.loads(before.days) if before and before.days and not is_whole else {}
-    built = connection.execute("select cast(usage_day as varchar), version from raw.build_days").fetchall()
-    return json.dumps({day: version for day, version in sorted({**kept, **dict(built)}.items()) if version})
+    found = kept | of_build(connection, kind)
+    return json.dumps({day: version for day, version in sorted(found.items()) if version})

@@ -2,12 +2,12 @@
 
 A view reads the landed files where they are; only narrow things become tables. Bills, carbon and telemetry are asked for the
 months of the build alone, so a view of them has the files of those months and no others: a build of month 36 opens as many as
-one of month 3. Of neuron-monitor's samples it has the files of the days that changed in these months (days.py). Run records are
-asked for all months and come in many small files: their rows are kept, and a build reads the files that are new. A kind without
-a source is an empty view of the same columns. Which rows count is said by flags, what they mean by dbt.
+one of month 3. Of samples that are built by day it has the files of the days that changed in these months (days.py). Run records
+are asked for all months and come in many small files: their rows are kept, and a build reads the files that are new. A kind
+without a source is an empty view of the same columns. Which rows count is said by flags, what they mean by dbt.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date
 from operator import itemgetter
@@ -68,7 +68,7 @@ def create_raw(
         con.execute("DROP SCHEMA IF EXISTS raw CASCADE")  # rows are kept from build to build, as the present code reads them
     con.execute("CREATE SCHEMA IF NOT EXISTS raw")
     build_days = days.to_build(con, before, election, months, made.version, is_all=all_days)
-    read = read_members(election, months, [f"{day:%Y-%m-%d}" for day in build_days])
+    read = read_members(election, months, {kind: [f"{day:%Y-%m-%d}" for day in found] for kind, found in build_days.items()})
     files = {kind: landed_files(landing, read, kind) for kind in built_kinds()}
     con.execute(f"CREATE TABLE IF NOT EXISTS {FILES} ({declared(FILE_COLUMNS)})")
     con.execute(f"CREATE OR REPLACE TEMP TABLE files_before AS FROM {FILES}")
@@ -79,7 +79,8 @@ def create_raw(
         else:
             con.execute(f"CREATE OR REPLACE VIEW raw.{kind} AS {rows_of(kind, rules, found)}")
     rows = rows_of_tables(rules, election, months, read)
-    rows |= {"status_months": [(month,) for month in sorted(turned)], "build_days": sorted(build_days.items())}
+    rows["status_months"] = [(month,) for month in sorted(turned)]
+    rows["build_days"] = [(kind, day, version) for kind, found in build_days.items() for day, version in found.items()]
     for name, columns in TABLES.items():
         fill(con, f"raw.{name}", columns, rows[name])
     states.write(con, [made, *states.raw_states(made, election, rows)])
@@ -94,10 +95,14 @@ def show_rows(con: duckdb.DuckDBPyConnection, rules: Rules, landing: Landing, me
     con.execute(f"CREATE OR REPLACE VIEW raw.{kind} AS {rows_of(kind, rules, found)}")
 
 
-def read_members(election: Election, months: Iterable[date], build_days: Collection[str]) -> list[Elected]:
-    """The elected generations that a build of these months, and of these days, reads."""
-    texts, of_days = {f"{month:%Y-%m}" for month in months}, set(build_days)
-    return [member for member in election.members if member.fact not in OF_MONTHS or is_read_by(member, texts, of_days)]
+def read_members(election: Election, months: Iterable[date], build_days: Mapping[str, Collection[str]]) -> list[Elected]:
+    """The elected generations that a build of these months, and of these days of kinds that are built by day, reads."""
+    texts = {f"{month:%Y-%m}" for month in months}
+
+    def is_read(member: Elected) -> bool:
+        return member.fact not in OF_MONTHS or is_read_by(member, texts, build_days.get(member.generation.kind))
+
+    return [member for member in election.members if is_read(member)]
 
 
 def _keep_rows(con: duckdb.DuckDBPyConnection, kind: Kind, rules: Rules, found: LandedFiles) -> None:

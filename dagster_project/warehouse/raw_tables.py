@@ -93,7 +93,7 @@ TABLES: dict[str, dict[str, str]] = {
         "after": "VARCHAR",
     },
     "build_months": {"usage_month": "DATE"},
-    "build_days": {"usage_day": "DATE", "version": "VARCHAR"},  # '' where nothing is left of a day
+    "build_days": {"kind": "VARCHAR", "usage_day": "DATE", "version": "VARCHAR"},  # '' where nothing is left of a day
     "status_months": {"usage_month": "DATE"},
 }
 

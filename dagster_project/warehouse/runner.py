@@ -259,9 +259,8 @@ class _Runner:
 
     def _changed_days(self, statement: Statement, before: State | None, months: list[str]) -> list[str] | None:
         """The days of some months that are built again of a table by day; None for all, whatever they are."""
-        if statement.relation == days.MODEL:
-            found = self.connection.execute("select cast(usage_day as varchar) from raw.build_days order by 1").fetchall()
-            return [day for (day,) in found]
+        if statement.landed_days_of:
+            return list(days.of_build(self.connection, statement.landed_days_of))
         if self.build.is_forced or before is None or before.days is None:
             return None
         now, of_months = self._days_of(statement), {month[:7] for month in months}
@@ -270,8 +269,8 @@ class _Runner:
 
     def _made_of(self, statement: Statement, before: State | None, months: list[str] | None) -> str | None:
         """The versions of the days that a table by day is made of once it is written, as JSON."""
-        if statement.relation == days.MODEL:
-            return days.after(self.connection, before, is_whole=months is None)
+        if statement.landed_days_of:
+            return days.after(self.connection, statement.landed_days_of, before, is_whole=months is None)
         if self.is_the_last:
             return None
         now = self._days_of(statement)

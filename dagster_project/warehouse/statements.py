@@ -48,6 +48,7 @@ class Statement:
     columns: tuple[tuple[str, str, str], ...] = ()  # of a contract, or of a seed: name, type, constraint
     also_replaced: str | None = None  # by month: rows of several months, replaced by every build that has a month
     by_day: str | None = None  # by month: the column of the day, where days of a month are replaced (days.py)
+    landed_days_of: str | None = None  # by day: the kind of landed samples whose days it has (days.py)
     days: str | None = None  # by month: the column of the day, where its months are replaced whole and others read it by day
     reaches: tuple[
         str, ...
@@ -172,6 +173,7 @@ def _statement(node: Mapping[str, Any], text: str, relations: Mapping[str, str])
         columns,
         meta.get("also_replaced"),
         meta.get("by_day"),
+        meta.get("of_landed_days"),
         meta.get("days"),
         tuple(meta.get("reaches", ())),
         meta.get("rebuilt_for") == "status",

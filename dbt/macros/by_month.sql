@@ -10,8 +10,8 @@
   A table by day, `meta={'by_day': <its column of the day>}`, gets of these months only the days in which something changed. A row of it is made of
   what its day has in the tables that it reads: those by day, those by month with `meta={'days': <their column of the day>}`, and those whose
   rows reach other days, `meta={'reaches': [<first microsecond>, <last>]}`. Example: a new hour of neuron-monitor writes the samples of its day,
-  and those of the thirty other days stay. The first of these tables, `of_landed_days`, reads what lies within minutes of a day, and the view has
-  the samples of the days that changed (raw.build_days) alone. By hand dbt builds whole months of all others.
+  and those of the thirty other days stay. The first of these tables, `of_landed_days: <kind>`, read what lies within minutes of a day, and the
+  view of that kind has the samples of the days that changed (raw.build_days) alone. By hand dbt builds whole months of all others.
   A table, by month or whole, that can have a row only if one of some models has one names them, `meta={'empty_without': [<models>]}`, each as
   `<model>` or `<model> where <condition>`: while none has such a row, and it is empty, the warehouse leaves it alone. Example: without telemetry
   a run record is no reason to ask for the use of chips again.
@@ -63,7 +63,7 @@ select usage_month from {{ source('raw', 'build_months') }}
 {% macro default__replace_months(table, columns, sql, months) -%}
   {%- set of_the_build = 'usage_month in (' ~ months | join(', ') ~ ')' -%}
   {%- set meta = config.get('meta') or {} -%}
-  {%- if meta.get('of_landed_days') %}{% set of_the_build = of_the_build ~ ' and ' ~ meta.get('by_day') ~ ' in (select usage_day from raw.build_days)' %}{% endif -%}
+  {%- if meta.get('of_landed_days') %}{% set of_the_build = of_the_build ~ ' and ' ~ meta.get('by_day') ~ " in (select usage_day from raw.build_days where kind = '" ~ meta.get('of_landed_days') ~ "')" %}{% endif -%}
   {%- set also = (config.get('meta') or {}).get('also_replaced') -%}
   {%- if also %}{% set of_the_build = '(' ~ of_the_build ~ ' or ' ~ also ~ ')' %}{% endif -%}
   delete from {{ table }} where {{ of_the_build }};

@@ -83,6 +83,28 @@ usage_day,
     {{ instant_us('cast(usage_day as timestamp) + interval 1 day') }} as day_to_us
 {%- endmacro %}
 
+{# The day of a row of a month, of the CTE `months`: the day in which it ends; of what only reaches into the month, its first or its last. #}
+{% macro day_of_month(ends_us) -%}
+{{ day_of('least(greatest(' ~ ends_us ~ ' - 1, months.month_from_us), months.month_to_us - 1)') }}
+{%- endmacro %}
+
+{# The columns that samples of all kinds of power have, whatever else one of them states. #}
+{% macro power_sample_columns() -%}
+{{ return([
+    'source_name', 'source_object', 'row_number', 'run_key', 'host_id', 'device_index', 'device_count', 'accelerator_type', 'region_id',
+    'sample_from_us', 'sample_to_us', 'is_measured', 'utilisation_ppm', 'component', 'boundary', 'power_uw', 'driver_ppm', 'meter',
+    'sdk_version', 'is_sampled',
+]) }}
+{%- endmacro %}
+
+{# Whether a month (of `months`) has a reading (of `delivered`): what it covers lies in it, or within the half second that is no gap. The points of
+   the two days before show how long its first ones were silent; a month does not change when points of the next one come. #}
+{% macro is_power_of_month() -%}
+delivered.sample_to_us > months.month_from_us - 172800000000
+        and coalesce(delivered.sample_from_us, delivered.sample_to_us - 1) < months.month_to_us + {{ telemetry_gap_us() }}
+        and (delivered.sample_from_us is not null or delivered.sample_to_us <= months.month_to_us)
+{%- endmacro %}
+
 {% macro month_bounds() -%}
 select
     usage_month,
@@ -176,6 +198,29 @@ select distinct holdings.usage_month, coalesce(run_keys.run_key, holdings.traini
     left join ({{ run_keys() }}) as run_keys on holdings.training_run_id = run_keys.training_run_id
     left join ({{ run_keys() }}) as given_names on holdings.training_run_id = given_names.run_key
     where not holdings.is_ambiguous and (run_keys.run_key is not null or given_names.run_key is null)
+{%- endmacro %}
+
+{# The times in which a run holds a machine, of CTE `months`, for matches with samples: half a second more at either end is no gap. #}
+{% macro match_holdings() -%}
+select distinct
+        holdings.usage_month,
+        holdings.training_run_id,
+        coalesce({{ machine_name('holdings.resource_id') }}, '') as machine_name,
+        {{ instant_us('holdings.held_from') }} - {{ telemetry_gap_us() }} as held_from_us,
+        coalesce({{ instant_us('holdings.held_to') }}, months.month_to_us) + {{ telemetry_gap_us() }} as held_to_us
+    from {{ ref('int_machine_holdings') }} as holdings
+    inner join months using (usage_month)
+    where not holdings.is_ambiguous
+{%- endmacro %}
+
+{# Whether a series of samples, by its `machine_name` and `keyed_run_id`, meets one of these `holdings`: of its machine, where its key names no other
+   run; of its run, where no sample names the machine (machines of a managed job have no names in its record), or the series itself names
+   none (the log of a job names its run alone). #}
+{% macro meets_by_machine(series) -%}
+coalesce({{ series }}.keyed_run_id = holdings.training_run_id, {{ series }}.machine_name <> '')
+{%- endmacro %}
+{% macro meets_by_key(series) -%}
+(not holdings.is_seen or {{ series }}.machine_name = '')
 {%- endmacro %}
 
 {# Rows beside the buckets of time they touch. A bucket is as long as the longest row, so a row lies in two at most, and a slice meets only

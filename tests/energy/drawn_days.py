@@ -19,7 +19,9 @@ SECOND = timedelta(seconds=1)
 JOB = "arn:aws:sagemaker:us-east-1:1:training-job/job"
 HOSTS = ("i-open", "i-parts", "i-keys", "i-change", "algo-1")
 WINDOWS = [(-180, -60), (-60, 0), (0, 90), (21_600, 21_690)]  # seconds from a midnight
-READS = ("i-open", "i-parts")  # machines whose driver states its power
+# machines whose driver states its power: by minutes alone, and at moments too; a wall's meter reads moments of one of them
+BY_MINUTES, AT_MOMENTS, AT_THE_WALL = ("i-change", "i-open", "i-parts"), ("i-open", "i-parts"), "i-parts"
+POWER, WALL = "neuron_power", "power_meters"
 
 
 def at(day: int, second: float = 0.0) -> datetime:
@@ -61,22 +63,40 @@ class Delivery:
             return
         source = f"{self.host}-{self.day}-{self.window}"
         line.samples(NEURON, self.rows(telling), key=self.key(), source=source)
-        if self.host in READS:
-            begin, end = WINDOWS[self.window]
-            draw = random.Random(f"power|{self}|{telling}")
-            read = [
-                (
-                    self.host,
-                    device,
-                    at(self.day, second),
-                    at(self.day, second + 60),
-                    None,
-                    {"power_ratio": round(draw.random(), 3)},
-                )
-                for device in range(3)
-                for second in range(begin, end, 60)
-            ]
-            line.power("neuron_power", read, "neuron_sysfs")
+        draw = random.Random(f"power|{self}|{telling}")
+        if self.host in BY_MINUTES:
+            line.power(POWER, self.minutes(draw), "neuron_sysfs", source, run_key=self.key())
+        if self.host in AT_MOMENTS:
+            line.power(POWER, self.moments(draw), "neuron_observer", source, run_key=self.key())
+        if self.host == AT_THE_WALL:
+            seconds = range(*WINDOWS[self.window], 30)
+            read = [(self.host, None, None, at(self.day, second), draw.choice([20, 900, 3_000])) for second in seconds]
+            line.power(WALL, read[: draw.randint(0, 9)], "pdu", source)
+
+    def minutes(self, draw: random.Random) -> list[tuple]:
+        """The driver's share of full power by minutes, which slip: some lie over midnight; one row covers a day and more."""
+        begin, end = WINDOWS[self.window]
+        slip = draw.choice([0, 0, 20, -20])
+        devices = range(1 if self.host == "i-change" else 3)
+        starts = [(device, second + slip) for device in devices for second in range(begin, end, 60)]
+        found = [(device, second, second + 60) for device, second in starts if draw.random() < 0.9]
+        if draw.random() < 0.1:
+            found.append((1, begin - 100_000, end))
+        return [
+            (self.host, device, at(self.day, start), at(self.day, stop), None, {"power_ratio": round(draw.random(), 3)})
+            for device, start, stop in found
+        ]
+
+    def moments(self, draw: random.Random) -> list[tuple]:
+        """Its share at moments some twenty seconds apart, or a single one in a day."""
+        begin, end = WINDOWS[self.window]
+        seconds = [second + draw.choice([0, 0, 3]) for second in range(begin, end, draw.choice([20, 20, 200]))]
+        return [
+            (self.host, device, None, at(self.day, second), None, {"power_ratio": round(draw.random(), 3)})
+            for device in (3, 4)
+            for second in seconds
+            if draw.random() < 0.9
+        ]
 
 
 def drawn(seed: str) -> Iterator[dict[Delivery, int]]:

@@ -128,7 +128,7 @@ class Line:
         )
         self.connection.unregister("told")
 
-    def power(self, table: str, rows: list[tuple], meter: str, **shared: object) -> None:
+    def power(self, table: str, rows: list[tuple], meter: str, source: str | None = None, **shared: object) -> None:
         """Readings: host, device, start (None for a point), end, watts; `shared` is what is the same in all of them.
 
         Further columns of a row, as a rail or a driver's share, are in a dictionary at its end.
@@ -142,7 +142,7 @@ class Line:
                 "boundary": "node" if device is None else "chip", "is_sampled": False,
                 "sdk_version": f"of {host} alone",  # else many machines of a type would calibrate the others' watts
             } | stated  # fmt: skip
-            insert(self.connection, table, **values, **self.meta(table))
+            insert(self.connection, table, **values, **self.meta(source or table))
 
     def bill_hour(self, resource: str, kind: str, start: datetime, account: str = "2", **more: object) -> None:
         """A machine's hour at 1.34375 USD in us-east-1."""

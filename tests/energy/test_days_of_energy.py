@@ -28,6 +28,7 @@ WANTED = [
     "intermediate.int_telemetry_conflicts",
     "marts.fct_telemetry_matches",
 ]
+BY_DAY = (NEURON, drawn_days.POWER)  # kinds of which a build reads the days that changed
 ARRIVALS = 6
 There = dict[Delivery, int]  # the deliveries that count, and which telling of each
 FIRST, LAST = (SAMPLES_BY_DAY.keys[name] for name in ("first_reached", "last_reached"))
@@ -47,12 +48,16 @@ def whole_raw(connection: duckdb.DuckDBPyConnection, there: There) -> None:
     for one, telling in sorted(there.items(), key=lambda item: str(item)):
         one.write(line, telling)
     connection.execute("update raw.neuron_monitor set document_hash = document_hash || _source_name")
+    for table in (drawn_days.POWER, drawn_days.WALL):  # each delivery is a file of its own, whatever else is there
+        first = f"(select min(_row_number) from raw.{table} as one where one._source_name = read._source_name)"
+        places = f"_source_object = _source_name, _row_number = _row_number - {first}"
+        connection.execute(f"update raw.{table} as read set {places}")
 
 
-def days_of(connection: duckdb.DuckDBPyConnection, sources: Collection[str]) -> set[date]:
-    """The days of the month that samples of some sources reach, as landing notes them."""
+def days_of(connection: duckdb.DuckDBPyConnection, kind: str, sources: Collection[str]) -> set[date]:
+    """The days of the month that samples of some sources of a kind reach, as landing notes them."""
     listed = ", ".join(f"'{source}'" for source in ["", *sources])
-    asked = f"select unnest(generate_series({FIRST}, {LAST}, interval 1 day)) from raw.{NEURON} where _source_name in ({listed})"
+    asked = f"select unnest(generate_series({FIRST}, {LAST}, interval 1 day)) from raw.{kind} where _source_name in ({listed})"
     days = {day.date() for (day,) in connection.execute(asked).fetchall()}
     return {day for day in days if day.replace(day=1) == drawn_days.MONTH}
 
@@ -65,18 +70,18 @@ def build(file: Path, made: list[Statement], there: There, before: There | None 
     with duckdb.connect(str(file)) as connection:
         connection.execute("set TimeZone = 'UTC'")
         whole_raw(connection, last)
-        reached = days_of(connection, changed)
+        reached = {kind: days_of(connection, kind, changed) for kind in BY_DAY}
         whole_raw(connection, there)
-        reached |= days_of(connection, changed)
-        left = days_of(connection, {source_of(one) for one in there})
-        for day in sorted(reached):
-            raw_tables.insert(connection, "build_days", usage_day=day, version=version if day in left else "")
-        if before is not None:  # the view has the files of these days alone
-            read = f"exists (select 1 from raw.build_days where usage_day between {FIRST} and {LAST})"
-            connection.execute(f"delete from raw.{NEURON} where not {read}")
+        for kind, of_last in reached.items():
+            left = days_of(connection, kind, {source_of(one) for one in there})
+            for day in sorted(of_last | days_of(connection, kind, changed)):
+                raw_tables.insert(connection, "build_days", kind=kind, usage_day=day, version=version if day in left else "")
+            if before is not None:  # the view has the files of these days alone
+                read = f"exists (select 1 from raw.build_days where kind = '{kind}' and usage_day between {FIRST} and {LAST})"
+                connection.execute(f"delete from raw.{kind} where not {read}")
         states.read(connection)
         tables = connection.execute("select table_name from duckdb_tables() where schema_name = 'raw'").fetchall()
-        versions = {name: version if name in (NEURON, "neuron_power") else "" for (name,) in tables}
+        versions = {name: version if name in (*BY_DAY, drawn_days.WALL) else "" for (name,) in tables}
         states.write(connection, [State(f"raw.{name}", "", "", of) for name, of in versions.items()])
         begun = Build(f"build of {version}", "", "", "", {}, [str(drawn_days.MONTH)], is_full=before is None)
         found = list(runner.run(made, begun, connection))
@@ -106,6 +111,8 @@ def test_whichever_hours_arrive_in_which_order_the_rows_are_those_of_a_clean_bui
             by_day, whole = rows_of(tmp_path / "build.duckdb", made), rows_of(clean / "build.duckdb", made)
             assert len(whole["intermediate.int_run_region_energy"]) == 8
             assert whole["intermediate.int_device_ranks"], "on some days more chips are seen than are held"
+            assert whole["intermediate.int_point_times"] and whole["intermediate.int_moment_spreads"], "moments are read"
+            assert any("True" in row for row in whole["intermediate.int_matched_days"]), "samples lie over midnight"
             for table, rows in whole.items():
                 assert by_day[table] == rows, table
 
@@ -125,4 +132,5 @@ def test_a_new_hour_writes_its_day_and_no_other(tmp_path: Path, monkeypatch: pyt
     build(tmp_path / "build.duckdb", made, there | {Delivery("i-change", 4, 3): 2}, there)
     by_day = {one.name for one in made if one.by_day}
     assert {name for name in written if name in by_day} >= {"int_device_minutes", "int_node_samples", "int_node_device_spans"}
-    assert all(days == ["2026-07-04"] for name, days in written.items() if name in by_day)
+    assert {name for name in written if name in by_day} >= {"int_power_samples", "int_metered_power", "int_matched_days"}
+    assert {name: days for name, days in written.items() if name in by_day and days != ["2026-07-04"]} == {}

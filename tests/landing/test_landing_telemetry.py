@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import time
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,26 @@ def test_a_file_names_its_months_run_and_host(organisation: Organisation) -> Non
     assert (found.sample_months, found.reached_months) == (["2026-04", "2026-05"], ["2026-04", "2026-05"])
     assert found.reached_days == ["2026-04-30", "2026-05-01"], "a sample within minutes of midnight reaches both days"
     assert (found.sample_runs, found.sample_hosts) == (["run-0"], ["i-0123456789abcdef0"])
+
+
+def test_the_last_points_of_a_month_are_read_with_the_first_day_of_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A point covers the spacing before it: the first one of May since the last one of April."""
+    monkeypatch.setenv("TRAINLEDGER_NOW", "2026-08-01T00:00:00Z")
+    organisation = Organisation(tmp_path, {"name": "power", "kind": "neuron_power"})
+    for day, name in (("2026-04-20", "utilization_raw"), ("2026-04-29", "utilization_raw"), ("2026-04-28", "utilization")):
+        noon = f"{day}T12:00:00Z"
+        epoch = int(dt.datetime.fromisoformat(noon).timestamp())
+        text = "40.00 41.00" if name == "utilization_raw" else f"POWER_STATUS_VALID,{epoch},40.00,60.00,50.00"
+        line = {"collected_at": noon, "path": f"/sys/devices/virtual/neuron_device/neuron0/stats/power/{name}", "text": text}
+        path = tmp_path / f"exports/power/host=i-1/{day}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(line) + "\n")
+        set_time(path, "2026-07-03")
+    organisation.refresh()
+    found = sorted(member.contents.controls.reached_days for member in organisation.line.elect().members)
+    assert found == [["2026-04-20"], ["2026-04-28"], ["2026-04-29", "2026-05-01"]]
 
 
 def test_telemetry_rebuilds_the_months_it_lies_in(organisation: Organisation) -> None:

@@ -1,4 +1,4 @@
-"""A new hour of neuron-monitor costs its day: what a refresh reads and writes again of a month, and that it is enough."""
+"""A new hour of telemetry costs its day: what a refresh reads and writes again of a month, and that it is enough."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ START = datetime(2026, 4, 2, tzinfo=UTC)
 def organisation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Organisation:
     """A run that holds a node of two chips from 2 to 8 April."""
     monkeypatch.setenv("TRAINLEDGER_NOW", "2026-10-10T00:00:00Z")
-    sources = ({"name": "neuron", "kind": "neuron_monitor"}, {"name": "runs", "kind": "training_runs"})
-    organisation = Organisation(tmp_path, *sources)
+    kinds = {"neuron": "neuron_monitor", "power": "neuron_power", "runs": "training_runs"}
+    organisation = Organisation(tmp_path, *({"name": name, "kind": kind} for name, kind in kinds.items()))
     held = {"started_at": "2026-04-02T00:00:00Z", "ended_at": "2026-04-08T00:00:00Z", "accelerator_type": "trn1.32xlarge"}
     write_run(tmp_path / "exports/runs/a.run.json", "run-a", at="2026-05-01", nodes=[{"resource_id": NODE, "chips": 16, **held}])
     return organisation
@@ -41,6 +41,23 @@ def deliver(organisation: Organisation, begins: tuple[int, int, int], places: It
     ends = [begun + timedelta(seconds=5 * (place + 1)) for place in places]
     lines = [{"collected_at": f"{end:%Y-%m-%dT%H:%M:%SZ}", "host": {"resource_id": NODE}, "document": document} for end in ends]
     path = organisation.folder / f"exports/neuron/run=run-a/host={NODE}/{begun:%Y-%m-%dT%H-%M-%SZ}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    set_time(path, at)
+
+
+def deliver_power(organisation: Organisation, begins: tuple[int, int, int], minutes: int, share: float, at: str) -> None:
+    """A file of the driver's lines of two devices, a minute each."""
+    day, hour, minute = begins
+    begun = START + timedelta(days=day - 2, hours=hour, minutes=minute)
+    lines = []
+    for end in (begun + timedelta(minutes=number + 1) for number in range(minutes)):
+        text = f"POWER_STATUS_VALID,{int(end.timestamp())},{share - 9:.2f},{share + 9:.2f},{share:.2f}"
+        shared = {"collected_at": f"{end:%Y-%m-%dT%H:%M:%SZ}", "host": {"resource_id": NODE}, "text": text}
+        lines += [
+            shared | {"path": f"/sys/devices/virtual/neuron_device/neuron{number}/stats/power/utilization"} for number in (0, 1)
+        ]
+    path = organisation.folder / f"exports/power/host={NODE}/{begun:%Y-%m-%dT%H-%M-%SZ}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     set_time(path, at)
@@ -96,6 +113,38 @@ def test_a_new_hour_is_read_with_the_files_of_its_day_and_the_rest_of_the_month_
 
 
 MINUTES = "from intermediate.int_device_minutes order by all"
+
+
+def test_a_new_hour_of_the_drivers_power_is_read_with_its_day_and_no_sample_of_use_with_it(organisation: Organisation) -> None:
+    settings = organisation.settings
+    with without_dagster():
+        for day in (2, 3, 4, 5):
+            deliver(organisation, (day, 9, 0), range(50), 40.0 + day, "2026-05-01")
+            deliver_power(organisation, (day, 9, 0), 10, 50.0 + day, "2026-05-01")
+        refreshed(settings)
+        before = asked(settings, READINGS)
+        assert [count for _, count in before] == [20, 20, 20, 20]
+
+        deliver_power(organisation, (4, 23, 55), 8, 70.0, "2026-05-02")  # over midnight
+        refreshed(settings)
+        assert asked(settings, "select kind, day(usage_day) from raw.build_days order by all") == [
+            ("neuron_power", 4),
+            ("neuron_power", 5),
+        ]
+        objects = asked(
+            settings, "select source_name, source_object from raw.landed_files where source_name in ('neuron', 'power')"
+        )
+        assert len(objects) == 3 and all(source == "power" for source, _ in objects)
+        assert [count for _, count in asked(settings, READINGS)] == [20, 20, 30, 26]
+        matched = asked(settings, "select sum(sample_count), sum(matched_sample_count) from marts.fct_telemetry_matches")
+        assert matched == [(4 * 16 * 50 + 96, 4 * 16 * 50 + 96)]
+
+        by_days = published_bytes(settings.home)
+        assert refresh(settings, full=True, say=print).exit_code == 0
+        assert published_bytes(settings.home) == by_days
+
+
+READINGS = "select usage_day, count(*) from intermediate.int_metered_power group by 1 order by 1"
 
 
 def test_a_build_that_goes_on_with_anothers_reads_all_days_of_its_months(organisation: Organisation) -> None:

@@ -169,7 +169,7 @@ def _aws_carbon(partition: str, rows: Rows) -> Controls:
 POINT_REACH = timedelta(days=3)
 # and whether half a second lies between two samples, also on both sides of a month's end
 SAMPLE_REACH = timedelta(seconds=1)
-# and int_device_minutes what lies around a sample of at most a minute, also on both sides of midnight
+# and the models by day what lies around a sample of at most a minute, also on both sides of midnight
 DAY_REACH = "INTERVAL 5 MINUTE"
 _RUN_KEYS = ("recorded_id", "alias_id", "started_at", "ended_at", "record_system", "alias_system")
 _ENDED = "(sample_end - INTERVAL 1 MICROSECOND)"
@@ -250,8 +250,11 @@ SAMPLES = Asked(
 def _samples_by_day(_: str, spans: Rows, named: Rows, days: Rows) -> Controls:
     """The same, and the days that samples reach: from a little before they begin to a little after they end."""
     one = timedelta(days=1)
-    reached = {first + number * one for first, last in days for number in range((last - first).days + 1)}
-    return structs.replace(_samples(_, spans, named), reached_days=[f"{day:%Y-%m-%d}" for day in sorted(reached)])
+    reached = {f"{first + number * one:%Y-%m-%d}" for first, last in days for number in range((last - first).days + 1)}
+    # a month's first points cover the spacing since the last ones before it, which are read with its first day
+    for end in [end for _, end, is_point in spans if is_point]:
+        reached |= {f"{month}-01" for month in months_touched(end, end + one + POINT_REACH) if month > f"{end:%Y-%m}"}
+    return structs.replace(_samples(_, spans, named), reached_days=sorted(reached))
 
 
 SAMPLES_BY_DAY = replace(
@@ -341,6 +344,7 @@ BY_KIND = {
         ),
     ),
     "neuron_monitor": SAMPLES_BY_DAY,
+    "neuron_power": SAMPLES_BY_DAY,
     # a rate converts the month in whose last eight days it lies; one of the first days of a month converts none
     "fx_rates": Asked(
         {"month": "CASE WHEN rate_date >= last_day(rate_date) - 7 THEN strftime(rate_date, '%Y-%m') END"},

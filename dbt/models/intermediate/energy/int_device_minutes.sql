@@ -1,5 +1,6 @@
-{%- set days = {'by_day': 'usage_day', 'of_landed_days': true} %}
-{{ config(materialized='by_month', meta=dict(days, empty_without=['stg_neuron_monitor__samples'])) }}
+{%- set days = {'by_day': 'usage_day', 'of_landed_days': 'neuron_monitor'} %}
+{%- set reaches = ['coalesce(sample_from_us, sample_to_us - 1)', 'sample_to_us - 1'] %}
+{{ config(materialized='by_month', meta=dict(days, reaches=reaches, empty_without=['stg_neuron_monitor__samples'])) }}
 {%- set minute_us, day_us = 60000000, 86400000000 %}
 {%- set series = 'usage_month, source_name, run_key, host_id, device_index' %}
 {%- set stated = 'source_name, run_key, host_id, accelerator_type, device_count, region_id, device_index, is_measured' %}

@@ -1,6 +1,5 @@
-{%- set reaches = ['sample_from_us - ' ~ telemetry_gap_us(), 'sample_to_us - 1 + ' ~ telemetry_gap_us()] %}
-{{ config(materialized='by_month', meta={'reaches': reaches}) }}
-{%- set series = 'usage_month, boundary, meter, host_key, device_key' %}
+{{ config(materialized='by_month', meta={'by_day': 'usage_day', 'empty_without': ['int_power_readings']}) }}
+{%- set series = 'usage_month, usage_day, boundary, meter, host_key, device_key' %}
 
 -- of a meter that several kinds of source deliver the widest
 with meter_errors as (
@@ -20,35 +19,7 @@ readings as (
         case when is_moment then sample_to_us - 1 - (sample_to_us - 1) % 3600000000 end as hour_us,
         coalesce(spacing_us, sample_to_us - sample_from_us) as apart_us
     from {{ ref('int_power_readings') }}
-    where {{ in_build_months() }}
-),
-
-moments as (
-    select {{ series }}, hour_us, sample_to_us, max(cast(coalesce(power_uw, driver_ppm) as decimal(19, 0))) as figure
-    from readings
-    where is_moment and coalesce(power_uw, driver_ppm) is not null
-    group by all
-),
-
-neighbours as (
-    select
-        *,
-        cast(figure - lag(figure) over (partition by {{ series }} order by sample_to_us) as decimal(19, 0)) as step
-    from moments
-),
-
--- twice the standard error of a clock hour's mean by the steps between neighbours, as a share of the mean
-spreads as (
-    select
-        {{ series }},
-        hour_us,
-        case
-            when sum(figure) > 0 then cast(least(
-                floor(1e6 * sqrt(2e0 * cast(coalesce(sum(step * step), 0) as double)) / cast(sum(figure) as double) + 5e-1), 1e6
-            ) as bigint)
-        end as spread_ppm
-    from neighbours
-    group by all
+    where {{ in_build_months() }} {{ and_in_built_days() }}
 ),
 
 -- the share by which a reading may be off: of its meter, and of a moment how far it may be from the mean of the time it covers
@@ -70,7 +41,7 @@ readings_with_error as (
         {%- endfor %}
     from readings
     left join meter_errors using (meter)
-    left join spreads using ({{ series }}, hour_us)
+    left join {{ ref('int_moment_spreads') }} as spreads using ({{ series }}, hour_us)
     left join {{ ref('sampling_errors') }} as sampling
         on
             readings.is_moment
@@ -80,6 +51,7 @@ readings_with_error as (
 
 select
     usage_month,
+    usage_day,
     boundary,
     meter,
     host_id,

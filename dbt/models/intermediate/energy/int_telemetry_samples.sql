@@ -128,7 +128,9 @@ samples as (
     from {{ ref('int_metered_power') }} as readings
     inner join months using (usage_month)
     where
-        readings.boundary = 'chip'
+        -- it has the day that the sample will have
+        true {{ and_in_built_days('readings.usage_day') }}
+        and readings.boundary = 'chip'
         and coalesce(readings.power_uw, readings.driver_ppm, readings.utilisation_ppm) is not null
         and readings.sample_from_us < months.month_to_us
         and readings.sample_to_us > months.month_from_us
