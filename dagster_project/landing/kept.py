@@ -47,7 +47,7 @@ class Doubt:
 
 
 def keys_of(kind: str) -> tuple[tuple[str, ...], str]:
-    """The columns by which groups of a kind are compared with rows, and one whose day is compared; of other kinds only sums are."""
+    """The columns by which groups of a kind are compared with rows, and one whose day is; of other kinds only sums are."""
     if kind == "gcp_billing":
         from connectors.gcp.grouped_sql import KEYS
 

@@ -178,6 +178,10 @@ class Landing:
             require_same(found)
             self._compared.add(generation.path)
 
+    def require_kept(self, generation: Generation) -> None:
+        """Compare the rows that are kept beside groups with their hashes; SourceError names what differs."""
+        require_same(difference(generation, one, self.store.hash_to_read(generation, one)) for one in generation.raw)
+
     def land_together(self, source: SourceSettings, deliveries: Sequence[Delivery]) -> Iterator[Landed]:
         """Land deliveries of different partitions of a source, each by itself, or say why not; all are read together.
 

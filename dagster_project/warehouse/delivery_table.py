@@ -15,6 +15,7 @@ from dagster_project.election.election import Election
 from dagster_project.election.winners import Elected
 from dagster_project.landing.answers import answer_of
 from dagster_project.landing.land import Landing
+from dagster_project.landing.records import Generation
 from dagster_project.settings import SourceSettings
 from dagster_project.warehouse.raw_tables import insert
 
@@ -65,7 +66,7 @@ def write_deliveries(connection: duckdb.DuckDBPyConnection, sources: Iterable[st
                     contents and contents.connector_version,
                     member is not None,
                     member is not None and member.is_book,
-                    *(_months_of(member) + _answer_of(landing, member) if member else (None,) * 5),
+                    *(_months_of(member) + grouping_of(landing, member.generation) if member else (None,) * 5),
                 )
             )
     connection.execute(DDL)
@@ -78,12 +79,12 @@ def _months_of(member: Elected) -> tuple[date | None, date | None]:
     return (first_day(min(months)), first_day(max(months))) if months else (None, None)
 
 
-def _answer_of(landing: Landing, member: Elected) -> tuple[str | None, int | None, bool | None]:
+def grouping_of(landing: Landing, generation: Generation) -> tuple[str | None, int | None, bool | None]:
     """Where a delivery is groups: the engine that made them, of how many rows, and whether these rows are kept beside them."""
-    generation = member.generation
     if generation.query is None:
         return None, None, None
-    record = answer_of(landing.store.object_path(generation, generation.query))
+    with landing.store.opened(generation, generation.query) as path:
+        record = answer_of(path)
     return record.engine, record.row_count, bool(generation.raw)
 
 

@@ -67,7 +67,7 @@ def test_a_report_names_the_sources_that_are_groups_in_each_of_its_forms(two_clo
         "\n".join(page.extract_text() for page in PdfReader(report.pdf).pages),
     )
     for text in (" ".join(one.split()) for one in texts):
-        for printed in (title, sentence, "exact sum of each measure", "7 200 000"):
+        for printed in (title, sentence, "gave the same groups by a second working out", "7 200 000"):
             assert printed in text.replace(THIN_SPACE, " "), printed
     assert any(title in str(cell.value) for sheet in load_workbook(report.xlsx) for cells in sheet.rows for cell in cells)
     [table] = [path for path in report.tables if path.stem == "grouped_deliveries"]

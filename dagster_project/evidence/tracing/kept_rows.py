@@ -1,0 +1,62 @@
+"""Of a group that an engine made, the provider's rows that were kept beside it (`keep: raw`): the last step of a trace.
+
+They contribute nothing by themselves: their group does, and landing.kept holds both against each other. Where as many rows have
+the values of a group as it was made of, they are these; where more have, its rows are among them: the detail has both numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from dagster_project.base.sql import literal, quoted
+from dagster_project.landing.records import Generation, LandedObject
+
+AMOUNT, CURRENCY = "cost", "currency"  # of a row of Google's bill
+PathOf = Callable[[Generation, LandedObject], Path]
+
+
+def kept_sql(generation: Generation, path_of: PathOf) -> str | None:
+    """The kept rows of the asked groups in table `rows`, in columns of origins; None of a kind whose group columns are not known.
+
+    What is compared are the columns that rows and groups both have.
+    """
+    from connectors.gcp.kept_sql import group_columns
+
+    if generation.kind != "gcp_billing":
+        return None
+    [data] = [landed for landed in generation.objects if landed.role == "data"]
+    parts = []
+    for raw in generation.raw:
+        paths = [path_of(generation, landed) for landed in (data, raw)]
+        columns = group_columns(set.intersection(*map(_columns, paths)))
+        keys = ", ".join(f"{expression} as {quoted(name)}" for name, expression in columns.items())
+        same = " and ".join(f"here.{quoted(name)} is not distinct from its.{quoted(name)}" for name in columns)
+        read = [f"read_parquet({literal(str(path))}, hive_partitioning = false, file_row_number = true)" for path in paths]
+        parts.append(f"""
+            select {literal(generation.source)} as source_name, {literal(raw.key)} as object, row_number as first_row,
+                {literal(generation.content_hash)} as delivery_content_hash, charge_group_id,
+                cast(amount_ as decimal(38, 12)) as amount, unit,
+                case when count(*) over same_group = line_count then 'one of the ' else 'among these ' || count(*) over same_group
+                    || ' rows are the ' end || line_count || ' rows of ' || {literal(data.key)} || ':' || place as detail
+            from (
+                select here.row_number, here.amount_, here.unit, its.place, asked.charge_group_id, asked.line_count
+                from (
+                    select distinct charge_group_id, row_number, line_count from rows
+                    where object = {literal(data.key)} and line_count > 1
+                ) as asked
+                inner join (select file_row_number + 1 as place, {keys} from {read[0]}) as its on asked.row_number = its.place
+                inner join (
+                    select file_row_number + 1 as row_number, {AMOUNT} as amount_, {CURRENCY} as unit, {keys} from {read[1]}
+                ) as here on {same}
+            )
+            window same_group as (partition by charge_group_id, place)""")
+    return "\nunion all\n".join(parts) or None
+
+
+def _columns(path: Path) -> set[str]:
+    """The paths of the columns of a Parquet file."""
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as file:
+        return {column.path for column in file.schema}
