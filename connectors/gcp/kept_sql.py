@@ -32,7 +32,7 @@ def group_columns(paths: Collection[str]) -> dict[str, str]:
         found["credit_types"] = f"coalesce(array_to_string({kinds}, ','), '')"
         listed = ", ".join(f"'{name}'" for name in PRICE_CREDITS)
         of_price = f"list_filter(credits, lambda one: {kind} in ({listed}))"
-        price = f"coalesce(list_sum(list_transform({of_price}, lambda one: one.amount)), 0)"
+        price = f"coalesce(list_sum(list_transform({of_price}, lambda one: cast(one.amount as decimal(38, 12)))), 0)"
     found["is_negative"] = f"cast(cost as double) + cast({price} as double) < 0"
     return found
 
