@@ -22,7 +22,7 @@ from dagster_project.settings import SourceSettings
 from tests.bigquery.exported import TABLE, Exported
 from tests.bigquery.test_grouped_bills import bill, company, engine, published  # noqa: F401  # fixtures
 from tests.conftest import Command
-from tests.evidence.walked import opened
+from tests.evidence.walked import faults, opened
 from tests.landing.kit import Organisation
 from tests.line.kit import query
 
@@ -68,6 +68,7 @@ def test_a_refresh_with_kept_rows_publishes_what_one_without_does_and_a_trace_en
     done = trainledger("report", "quarterly", "--quarter", "2026Q2", "--config", config, now="2026-08-20T00:00:00Z")
     assert done.returncode == 0, done.stderr
     assert "Of gcp (by bigquery) this report rests on groups" in (home / "reports/2026Q2/report.html").read_text()
+    assert not faults(home, config), "a number whose rows do not add up to it"
     with opened(home, config) as (of_home, connection):
         from dagster_project.evidence.tracing.landed import Landed
 
@@ -82,6 +83,25 @@ def test_a_refresh_with_kept_rows_publishes_what_one_without_does_and_a_trace_en
     assert len(of_each) > 20 and all(one["given"] == 0 and one["hashed"] == one["found"] for one in of_each)
     assert all(one["found"] == one["wanted"] if one["is_exact"] else one["found"] > one["wanted"] for one in of_each)
     assert sum(one["is_exact"] for one in of_each) > 0.9 * len(of_each)
+
+
+def test_a_kept_row_is_traced_to_the_group_that_counts_of_it(bill: Bill, tmp_path: Path, trainledger: Command) -> None:  # noqa: F811
+    exported, url = bill
+    config = company(tmp_path, exported, url, engine="bigquery", keep="raw")
+    published(tmp_path, trainledger, config)
+    key = f"raw/_PARTITIONTIME={DAY}/rows.parquet"
+    number = next(
+        n for n, row in enumerate(exported.days[DAY], 1) if row["sku"]["description"] == "Network Egress" and row["cost"]
+    )
+    done = trainledger("trace", "--source-row", f"{key}:{number}", "--config", config)
+    text = done.stdout + done.stderr
+    assert f"_PARTITIONTIME={DAY}/rows.parquet:" in text, text
+    if done.returncode:
+        [place] = re.findall(r"Trace one of these: ([^,]+?),", text)
+        done = trainledger("trace", "--source-row", place, "--config", config)
+    else:
+        assert "it is a row of the provider, kept beside groups as evidence: what counts of it is _PARTITIONTIME" in text
+    assert done.returncode == 0 and "rows_in_group" in done.stdout, done.stdout + done.stderr
 
 
 def relanded(made: Organisation, name: str, change: Callable[[list[dict[str, Any]]], None]) -> None:

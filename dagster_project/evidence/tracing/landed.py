@@ -20,7 +20,7 @@ from dagster_project.base.kinds import KINDS, Descriptor, Kind, built_kinds
 from dagster_project.base.sql import literal, rows_by_name
 from dagster_project.election.winners import Elected
 from dagster_project.evidence.tracing import origins
-from dagster_project.evidence.tracing.kept_rows import kept_sql
+from dagster_project.evidence.tracing.kept_rows import group_of_kept, kept_sql
 from dagster_project.evidence.tracing.published import GROUP
 from dagster_project.evidence.tracing.rules import traced
 from dagster_project.evidence.tracing.walk import divided_among
@@ -241,6 +241,11 @@ class Landed:
         if delivery.raw and (kept := kept_sql(delivery, self._landing.store.object_path)):
             self._landing.require_kept(delivery)
             self.add("kept", of_table, kept)
+
+    def place_of_kept(self, delivery: Generation, name: str, row: int) -> tuple[str, int]:
+        """Of a row that is kept beside groups the object and the row in which its group came."""
+        self._landing.require_kept(delivery)
+        return group_of_kept(self.connection, delivery, name, row, self._landing.store.object_path)
 
     def _detail(self, source: str) -> str:
         """SQL for what a row of a bill is of: a group of some rows, or a group that was landed, with what lists its rows."""
