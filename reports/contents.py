@@ -33,7 +33,7 @@ WENT: tuple[str, ...] = (
     *("cost_waterfall", "cost_by_evidence", "prepaid"),
 )
 QUALITY = (
-    *("sources_by_month", "presence", "row_status", "conservation"),
+    *("sources_by_month", "grouped_deliveries", "presence", "row_status", "conservation"),
     "calibrated_watts",
     *("gates", "conflicts", "quarantine"),
 )
@@ -88,9 +88,13 @@ def sections(
 
 
 def _led_by_gates(section: Section) -> Section:
-    """The checks in one line, what failed named in it; then what arrived, what is quarantined, what disagrees."""
-    lines = [quality.gates_line(table) for table in section.tables if table.id == "gates"]
-    return replace(section, lead="".join(lines))
+    """The checks in one line, what failed named in it, and which sources are groups; then what arrived, what disagrees."""
+    by_id = {table.id: table for table in section.tables}
+    lines = [
+        quality.gates_line(by_id["gates"]) if "gates" in by_id else "",
+        quality.groups_line(by_id.get("grouped_deliveries")),
+    ]
+    return replace(section, lead=" ".join(filter(None, lines)))
 
 
 def _coded(sections: Iterable[Section]) -> Iterable[Section]:

@@ -46,7 +46,7 @@ _SYSTEM_LABELS = tuple(
     f"compute.googleapis.com/{name}" for name in ("reservation_name", "reservation_project_id", "is_unused_reservation")
 )
 # what a group is made by; a multi-region location states no region, and then its zone may
-_KEYS = [
+KEYS = [
     "billing_account_id",
     "service.id",
     "service.description",
@@ -287,7 +287,7 @@ def _credited(table: Table) -> str:
 def _group_keys(table: Table) -> dict[str, str]:
     """Name and expression of what groups are made by."""
     keys = {DAY: f"line.{DAY}", "usage_day": "TIMESTAMP_TRUNC(line.usage_start_time, DAY, 'UTC')"}
-    keys |= {_name(path): table.value(path) for path in _KEYS if path in table}
+    keys |= {_name(path): table.value(path) for path in KEYS if path in table}
     if "location.zone" in table:
         is_region = f"IFNULL(STRPOS({table.value('location.region')}, '-') > 0, FALSE)"
         keys["location_zone"] = f"IF({is_region}, NULL, {table.value('location.zone')})"
@@ -369,7 +369,7 @@ class _Group(_Nothing):
             if path == "usage.amount":  # a rule asks whether there is use; its sum may be 0
                 return f"IF(line.has_{place} AND IFNULL(line.m{place}, 0) = 0, BIGNUMERIC '1e-10', {figure})"
             return figure
-        return f"line.{_name(path)}" if path in _KEYS or path == "location.zone" else super().at(path)
+        return f"line.{_name(path)}" if path in KEYS or path == "location.zone" else super().at(path)
 
     def credits(self) -> str:
         """The array of credits."""

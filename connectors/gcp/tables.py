@@ -32,6 +32,10 @@ class TableReading:
     texts: tuple[str, ...] = ()  # the columns of these texts, of which a table may lack all but the first
     grouped: str = ""  # where BigQuery makes groups of the rows: the version of what is asked
 
+    def of_rows(self) -> TableReading:
+        """How the same tables are read without groups."""
+        return self
+
     def axis_of(self, description: Mapping[str, Any]) -> Axis:
         """By which column's days or months a table is read.
 
@@ -114,6 +118,10 @@ class GroupedReading(TableReading):
     """How a bill is read whose rows BigQuery makes into groups: the same partitions, another answer."""
 
     run_labels: tuple[str, ...] = ()
+
+    def of_rows(self) -> TableReading:
+        """How the same bill is read without groups."""
+        return TableReading(self.shape, self.own_axis, self.export_time)
 
     def rows_sql(self, table: str, description: Mapping[str, Any], days: Iterable[date]) -> str:
         """The groups of the partitions that begin with these days, the rows that travel as they are, and the sums of all."""

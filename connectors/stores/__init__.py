@@ -39,6 +39,10 @@ class TableReading(Protocol):
         """Where BigQuery makes groups of the rows the version of what is asked, else ''."""
         ...
 
+    def of_rows(self) -> TableReading:
+        """How the same tables are read without groups."""
+        ...
+
     def columns_of(self, description: Mapping[str, Any], uri: str) -> Any:
         """The columns to read; ExportSchemaError for a table that lacks what every row of the kind has."""
         ...
@@ -132,6 +136,7 @@ class StoreOptions:
     budget: Budget | None = None  # without one queries are not priced before they run
     is_free: bool = False  # of a table or an API only what is not billed
     api: str = ""  # of `location: api`: the service of AWS that is asked
+    keep: str | None = None  # 'raw': of what is landed in groups the provider's rows are read too, beside them
     asked_at: datetime | None = None  # of an API whose months may be restated: since when they are asked again
 
 
@@ -176,6 +181,18 @@ class PricedStore(ObjectStore, Protocol):
 
     def query_of(self, info: ObjectInfo) -> bytes | None:
         """Return the record of the query that a fetched object is the answer to; None where its rows are the provider's own."""
+        ...
+
+
+class GroupingStore(ObjectStore, Protocol):
+    """A location whose objects may be answers: groups that an engine made of the provider's rows."""
+
+    def query_of(self, info: ObjectInfo) -> bytes | None:
+        """Return the record of the query that a fetched object is the answer to; None where its rows are the provider's own."""
+        ...
+
+    def raw_of(self, info: ObjectInfo) -> tuple[ObjectStore, Sequence[ObjectInfo]]:
+        """Return the provider's own rows behind an answer: as which objects, and what reads these. They are billed as any."""
         ...
 
 

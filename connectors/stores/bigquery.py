@@ -13,7 +13,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
 from itertools import groupby
@@ -56,7 +56,7 @@ class TableStore(Remote):
 
     The etag of a partition is its number of rows and its newest export time, or the sum of its rows' fingerprints; both are
     checked against the rows that come. Its size is 0: it is known when the file is written. Where BigQuery makes groups of the
-    rows, what is asked is part of the etag: the same rows asked for otherwise are another object.
+    rows, what is asked is part of the etag, and whether the rows come too: the same rows asked for otherwise are another object.
     """
 
     def __init__(self, location: str, options: StoreOptions | None = None) -> None:
@@ -87,8 +87,7 @@ class TableStore(Remote):
             newest: datetime | None = row["newest_export"]
             token = row["fingerprint"] if newest is None else _microseconds(newest)
             if key.startswith(prefix):
-                asked = f"-{reading.grouped}" if reading.grouped else ""
-                yield ObjectInfo(key, 0, f"{row['row_count']}-{token}{asked}", newest or written(row["day"]))
+                yield ObjectInfo(key, 0, f"{row['row_count']}-{token}{self._asked_as}", newest or written(row["day"]))
 
     def read(self, info: ObjectInfo, limit: int = READ_LIMIT) -> bytes:
         """A partition is no small object: what is read whole are manifests, which no table has."""
@@ -105,6 +104,10 @@ class TableStore(Remote):
         """Return the record of the query whose groups were fetched, for people and for `landing.answers`."""
         return self._queries.pop(info.key, None)
 
+    def raw_of(self, info: ObjectInfo) -> tuple[TableStore, Sequence[ObjectInfo]]:
+        """The rows of a partition that came in groups, as they are read where none are made."""
+        return self._without_groups, [replace(info, etag=info.etag.removesuffix(self._asked_as))]
+
     def price(self, infos: Sequence[ObjectInfo]) -> list[Read]:
         """How listed partitions will be read, and for how many bytes: dry runs, which are free. The next `fetch` keeps to it.
 
@@ -117,6 +120,8 @@ class TableStore(Remote):
             queries = len(part) if is_divided else 1
             reads.append(Read(tuple(part), max(self.dry_run(sql), queries * LEAST_BILLED)))
         self._spans = {} if is_divided else {info.key: read for read in reads for info in read.infos}
+        if self.options.keep and reading.grouped:
+            reads += self._without_groups.price([one for info in infos for one in self.raw_of(info)[1]])
         return reads
 
     def describe(self) -> dict[str, Any]:
@@ -159,6 +164,17 @@ class TableStore(Remote):
             channel = grpc.insecure_channel(endpoint, [("grpc.max_receive_message_length", -1)])
             return BigQueryReadClient(transport=BigQueryReadGrpcTransport(channel=channel))
         return BigQueryReadClient(credentials=credentials_of(self.options))
+
+    @cached_property
+    def _without_groups(self) -> TableStore:
+        """The same table, read without groups."""
+        return TableStore(self.uri, replace(self.options, table=self._reading.of_rows(), keep=None))
+
+    @property
+    def _asked_as(self) -> str:
+        """The end of each etag where BigQuery makes groups: what is asked, and whether the rows come too."""
+        grouped = self._reading.grouped
+        return f"-{grouped}{'-raw' if self.options.keep else ''}" if grouped else ""
 
     @property
     def _reading(self) -> TableReading:
@@ -259,11 +275,10 @@ class TableStore(Remote):
                 file = self._file(info, self._readable(), path)
             except ExportChangedError:  # a column is gone that was there when the table was described
                 file = self._file(info, self._readable(again=True), path)
-            grouped = self._reading.grouped
-            count, _, token = info.etag.removesuffix(f"-{grouped}" if grouped else "").partition("-")
+            count, _, token = info.etag.removesuffix(self._asked_as).partition("-")
             if file.lines != int(count) or (file.newest and str(_microseconds(file.newest)) != token):
                 raise changed(where, info.key)
-            if grouped:
+            if self._reading.grouped:
                 self._queries[info.key] = self._record(info, file)
             return hash_of(path)
         except ConnectorError as error:

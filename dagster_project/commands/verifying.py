@@ -2,8 +2,9 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import asdict
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ from dagster_project.evidence.manifest import ROLES
 from dagster_project.evidence.signatures import Trust
 from dagster_project.evidence.signing import trusted_key
 from dagster_project.evidence.stamps import trusted_authorities
+from dagster_project.landing.kept import doubts
 from dagster_project.landing.land import Landing
+from dagster_project.landing.records import Generation
 from dagster_project.landing.verifying import Difference
 from dagster_project.settings import Settings
 from dagster_project.warehouse.building import Listener, no_listener
@@ -80,29 +83,47 @@ def verify_landing(
     landing = home.landing
     generations = [one for source in home.sources for one in landing.store.read(source.name).generations]
     objects = [landed for generation in generations for landed in generation.objects]
-    differing: list[Difference] = []
+    differing, others = list[Difference](), set[str]()
     for number, found in enumerate(landing.differences(generations), start=1):
+        if found:
+            others.add(found.generation)
         if found and (found.found or _is_kept(found, landing)):  # `prune` may be at work
             differing.append(found)
             if not as_json:
                 tell(f"differs: {found}")
         listener("verify", number, len(objects), objects[number - 1].key)
+    answers = [generation for generation in generations if generation.query]
+    doubted = [doubt for one in answers if one.path not in others for doubt in doubts(landing.store, one)]
     missing = list(chained.landing_differences(home.root / "reports", landing.store.issued()))
-    code, size = int(bool(differing or missing)), sum(landed.size for landed in objects)
-    grouped = Counter(generation.source for generation in generations if generation.query)
+    code, size = int(bool(differing or doubted or missing)), sum(landed.size for landed in objects)
     if as_json:
         counts: dict[str, Any] = {"objects": len(objects), "bytes": size}
-        counts |= {"groups": dict(grouped)} if grouped else {}
-        found_differences = {"differences": [asdict(one) for one in differing], "reports": missing}
+        counts |= {"groups": Counter(one.source for one in answers)} if answers else {}
+        counts |= {"raw": Counter(one.source for one in answers if one.raw)} if any(one.raw for one in answers) else {}
+        found_differences: dict[str, Any] = {"differences": [asdict(one) for one in differing], "reports": missing}
+        found_differences |= {"groups_that_differ": [asdict(one) for one in doubted]} if doubted else {}
         tell(json.dumps({"exit_code": code, **counts, **found_differences}, indent=2))
     else:
-        for text in missing:
+        for text in (*map(str, doubted), *missing):
             tell(f"differs: {text}")
         same = len(objects) - len(differing)
         tell(f"{same} of {len(objects)} landed objects have the bytes that were landed ({size} bytes).")
-        for name, number in sorted(grouped.items()):
-            tell(f"{name}: {number} deliveries are groups, not the provider's rows; query.json beside each has the statement.")
+        for line in _of_answers(answers, {one.generation for one in doubted}):
+            tell(line)
     return code
+
+
+def _of_answers(answers: Iterable[Generation], doubted: Collection[str]) -> Iterator[str]:
+    """A line for each source whose deliveries are groups, and of how many the rows are kept and give these."""
+    for name, its in groupby(sorted(answers, key=lambda one: one.source), lambda one: one.source):
+        deliveries = list(its)
+        kept = [one for one in deliveries if one.raw]
+        text = f"{name}: {len(deliveries)} deliveries are groups, not the provider's rows"
+        text += "; query.json beside each has the statement"
+        if kept:
+            same = sum(one.path not in doubted for one in kept)
+            text += f". The provider's rows are kept beside {len(kept)} of them, and {same} of these give the same groups here"
+        yield f"{text}."
 
 
 def _is_kept(gone: Difference, landing: Landing) -> bool:

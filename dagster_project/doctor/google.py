@@ -63,7 +63,9 @@ def check_newest(source: SourceSettings, store: ObjectStore, delivery: Delivery)
             "engine": source.engine,
             "bytes_of_rows": store.dry_run(READINGS[source.kind].rows_sql(table, description, [day])),
         }
-        message += f"; BigQuery makes groups of it, and its rows would take {size(facts['bytes_of_rows'])} (engine)."
+        of_rows = size(facts["bytes_of_rows"])
+        rows = f"are read too, {of_rows} more (engine, keep)" if source.keep else f"would take {of_rows} (engine)"
+        message += f"; BigQuery makes groups of it, and its rows {rows}."
         message += " A machine of which no accelerator is billed is in no group by itself: no record meets it"
     return _of(source, "bytes", "ok", message, partition=delivery.partition, bytes=number, maximum_bytes_billed=cap, **facts)
 

@@ -293,7 +293,8 @@ def _digest_of(member: Elected) -> list[Any]:
     if member.book:
         book = sorted(member.book_payers) if member.generation.month else sorted(list(pair) for pair in member.book)
     contents = member.contents
-    return [*_place(member), contents.row_digest, contents.connector_version, book, sorted(member.version_payers)]
+    kept = ["raw"] if member.generation.raw else []  # no figure rests on it, and what is published of a delivery states it
+    return [*_place(member), contents.row_digest, contents.connector_version, book, sorted(member.version_payers), *kept]
 
 
 def _run_groups(election: Election) -> list[list[Elected]]:

@@ -1,11 +1,11 @@
 """Which generations of a partition count, by what was landed or published by an instant, and which refusals are in force.
 
 Per source, partition and export the greatest published_at wins; of one bill as rows and as groups, which another engine made of
-them, what the source is configured for; then the content hash. A generation that the present code refuses
-is passed over, and one that is unlike the one it would replace, until a person accepts it. A file that registers pairs of a
-comparison counts as it was first published: a later version names pairs whose costs may have been seen. Of two exports of one
-partition both count where their payers differ, else one. The answer depends on what was landed, never on the order in which
-it was.
+them, and of groups with and without these rows beside them, what the source is configured for; then the content hash. A
+generation that the present code refuses is passed over, and one that is unlike the one it would replace, until a person accepts
+it. A file that registers pairs of a comparison counts as it was first published: a later version names pairs whose costs may
+have been seen. Of two exports of one partition both count where their payers differ, else one. The answer depends on what was
+landed, never on the order in which it was.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -207,14 +207,16 @@ def registers(source: SourceSettings, generation: Generation) -> bool:
     return any(source.facts.is_registration(landed.key) for landed in generation.objects)
 
 
-def winner_of(generations: Iterable[Generation], *, grouped: bool = False) -> Generation:
+def winner_of(generations: Iterable[Generation], *, grouped: bool = False, kept: bool = False) -> Generation:
     """The generation that counts among those of one partition; `grouped`: of the same rows rather the groups made elsewhere.
+
+    `kept`: of the same groups rather those with the rows beside them.
 
     Where the last ones have the same bytes, the first of them: so landing a repeat, or not, elects the same.
     """
 
-    def precedence(one: Generation) -> tuple[datetime, bool, str]:
-        return one.published_at, (one.query is not None) == grouped, one.content_hash
+    def precedence(one: Generation) -> tuple[datetime, bool, bool, str]:
+        return one.published_at, (one.query is not None) == grouped, bool(one.raw) == kept, one.content_hash
 
     newest_first = sorted(generations, key=precedence, reverse=True)
     *_, winner = takewhile(lambda generation: generation.content_hash == newest_first[0].content_hash, newest_first)
@@ -234,7 +236,7 @@ def _winner(
         if registers(source, candidates[0]):
             winner = min(candidates, key=lambda generation: generation.order)
         else:
-            winner = winner_of(candidates, grouped=source.engine is not None)
+            winner = winner_of(candidates, grouped=source.engine is not None, kept=source.keep is not None)
         if id(winner) in removed:
             alike = [g for g in candidates if g.content_hash == winner.content_hash and id(g) not in removed]
             if not alike:

@@ -31,6 +31,7 @@ from reports.tracing.figures import IN_SQL
 
 CHANGES = ("change", "change_by_activity", "change_by_method", "change_ratio")
 NUMBERS = ("value", "low", "high", "prior_low", "prior_high", *CHANGES, "whole", "prior")  # of a headline figure
+GROUPED = "grouped_deliveries"  # the table of a report that names such sources
 DEPENDS = ("typst", *layout.FONTS)  # what the bytes of a PDF depend on
 # of a pack's folder and its issue.json: tables that differ, tables that cannot be built again, how many were compared
 Rebuild = Callable[[Path, dict[str, Any]], tuple[list[str], list[str], int]]
@@ -66,6 +67,7 @@ def _ask_again(folder: Path, found: Findings) -> None:
         with opened_door(folder / "data") as (connection, door):
             _check_figures(folder, found, connection, door)
             again = documents.compare(folder, found, Publication(connection, Door(connection)))
+            found.groups += groups_of(read_json(folder / "report" / REPORT))
         if again:
             _render_again(folder, found, again)
     except TooLongError as error:
@@ -99,6 +101,17 @@ def _check_figures(folder: Path, found: Findings, connection: duckdb.DuckDBPyCon
             found.differences.append(f"{ISSUE}: the report tables that it calls absent are not those whose gate did not pass")
         if len(found.differences) == before:  # of queries that give other figures the rows would differ too
             derived.compare(folder, found, connection, door, answers)
+
+
+def groups_of(record: dict[str, Any]) -> Iterator[str]:
+    """What a report states of the sources of which it rests on groups; it was compared with the pack's deliveries before."""
+    tables = (table for section in record["sections"] for table in section["tables"])
+    for row in (row["values"] for table in tables if table["id"] == GROUPED for row in table["rows"]):
+        kept = f"; beside {row['kept_count']} of them these rows are kept in the landing" if int(row["kept_count"]) else ""
+        yield (
+            f"{row['source_name']}: {row['delivery_count']} deliveries are groups, not the provider's rows: {row['rows']} that"
+            f" {row['grouped_by']} made of {row['grouped_rows']} rows{kept}."
+        )
 
 
 @contextmanager

@@ -19,6 +19,7 @@ class Findings:
     counts: dict[str, int] = field(default_factory=dict)
     issued: dict[str, Any] = field(default_factory=dict)  # issue.json
     signed: list[str] = field(default_factory=list)  # who vouches for it, if anybody does: printed before all else
+    groups: list[str] = field(default_factory=list)  # sources of which it rests on groups that an engine made, in words
     is_partial: bool = False  # something could not be compared here, which a remark names
 
     @property
@@ -33,6 +34,7 @@ def tell_findings(found: Findings, tell: Callable[[str], None], *, as_json: bool
     code, report_id = found.exit_code, found.issued.get("report_id")
     if as_json:
         differing = {"differences": found.differences, "remarks": found.remarks}
+        differing |= {"groups": found.groups} if found.groups else {}
         tell(
             json.dumps(
                 {"exit_code": code, "signatures": found.signed, "report_id": report_id, **found.counts, **differing}, indent=2
@@ -43,7 +45,7 @@ def tell_findings(found: Findings, tell: Callable[[str], None], *, as_json: bool
         tell(text)
     for text in found.differences:
         tell(f"differs: {text}")
-    for text in found.remarks:
+    for text in (*found.remarks, *found.groups):
         tell(text)
     if code == NOT_COMPARED and not found.is_partial:
         tell("Nothing could be compared: the report has no figure with SQL.")

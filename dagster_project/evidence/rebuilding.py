@@ -7,7 +7,7 @@ nowhere. With the seeds of a pack it uses those of them that today's project sti
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
@@ -25,6 +25,7 @@ from dagster_project.evidence.checking import other_values
 from dagster_project.evidence.layout import ISSUE, REPORT, asked_items
 from dagster_project.evidence.manifest import read_json
 from dagster_project.evidence.pack import cited, named_in, write_seeds
+from dagster_project.landing.land import Landing
 from dagster_project.landing.restated import Restated
 from dagster_project.publishing.digest import literal, quoted, table_digest
 from dagster_project.publishing.tables import published_tables
@@ -32,6 +33,7 @@ from dagster_project.settings import Settings
 from dagster_project.settings.document import settings_of
 from dagster_project.warehouse import builds, modelling, report_models, runner, statements
 from dagster_project.warehouse.building import Listener, begin_file, create_raw, opened
+from dagster_project.warehouse.delivery_table import grouping_of
 from dagster_project.warehouse.home import Home
 from dagster_project.warehouse.site import Site
 from dagster_project.warehouse.statements import SEED, Statement
@@ -126,7 +128,7 @@ def landing_differences(
         with open_folder(pack / "data", ELECTED) as publication:
             named = named_in(publication)
             known = tuple(_restated(publication))
-            read = publication.rows("select distinct connector_version from ops.dim_deliveries where is_elected")
+            stated = publication.rows("select * from ops.dim_deliveries where is_elected order by source_name, partition")
         election = replace(elect(home.sources, home.landing, view_of(issued, named)), restated=known)
         if missing := sorted(named - {name_of(member.generation) for member in election.members}):
             what = "the landing has no delivery"
@@ -136,12 +138,33 @@ def landing_differences(
         seeds = {} if is_same else other_seeds(pack / "data" / "seeds", home.root)
         units, absent = build_tables(home, election, seeds, listener, is_the_last=True)
         differences, left_out, count = _compare(pack, issued, home, absent, Path(scratch))
+        differences += _grouped_otherwise(stated, home.landing, election)
         # another version of a connector may sum up the same rows otherwise: then tables alone are compared
-        is_read_alike = {row["connector_version"] for row in read} == {one.contents.connector_version for one in election.members}
+        is_read_alike = {row["connector_version"] for row in stated} == {
+            one.contents.connector_version for one in election.members
+        }
         if is_same and is_read_alike and units != issued["build"]["units"]:
             differences.append(f"{ISSUE}: its deliveries and configuration give other fingerprints of the build than it states")
         others, unknown = recorded_otherwise(pack, issued, cited(named, home.sources), home.landing.store.issued())
         return [*differences, *others], [*left_out, *unknown], count
+
+
+def _grouped_otherwise(stated: Sequence[Mapping[str, Any]], landing: Landing, election: Election) -> Iterator[str]:
+    """Deliveries of which the landing states otherwise than the pack whether they are groups, of what, and what is kept."""
+    landed = {(one.generation.source, one.generation.content_hash): one.generation for one in election.members}
+    for row in stated:
+        generation = landed.get((row["source_name"], row["content_hash"]))
+        if generation is None or "grouped_by" not in row:  # packs of before have not the column
+            continue
+        of_pack, of_landing = (row["grouped_by"], row["grouped_rows"], row["is_raw_kept"]), grouping_of(landing, generation)
+        if of_pack != of_landing:
+            place = f"data/ops/dim_deliveries.parquet: {row['source_name']} {row['partition']}"
+            yield f"{place} is {_in_words(*of_pack)}; in the landing it is {_in_words(*of_landing)}"
+
+
+def _in_words(grouped_by: str | None, rows: int | None, is_raw_kept: bool | None) -> str:
+    kept = ", which are kept" if is_raw_kept else ""
+    return f"grouped by {grouped_by}, of {rows} rows{kept}" if grouped_by else "the provider's rows"
 
 
 def _compare(

@@ -1,7 +1,7 @@
 """Groups that another engine made of a provider's rows: they must add up to what the same engine states of the rows themselves.
 
-Asked once, when an answer comes, of the landed file alone; from then on its hash vouches for it. How the statement rounds and
-adds is for the connector; here figures are compared digit by digit.
+Asked of the landed file alone, when an answer comes and by `verify --landing`. How the statement rounds and adds is for the
+connector; here figures are compared digit by digit. Of rows that are kept beside the groups: landing.kept.
 """
 
 from __future__ import annotations
@@ -10,8 +10,12 @@ import json
 from decimal import Decimal
 from pathlib import Path
 
-from connectors.errors import Place, SourceUnreadableError
+import msgspec
 
+from connectors.errors import Place, SourceUnreadableError
+from dagster_project.landing.records import decode
+
+LINE_COUNT = "line_count"  # of a row of an answer: how many rows it stands for
 CREDITS = "credits_amount"  # the sum of a column of a repeated record
 COLUMNS = {
     "cost": "cost",
@@ -23,6 +27,21 @@ COLUMNS = {
 LEAST = {12: Decimal("1e-12"), 9: Decimal("1e-9")}  # what is less stands for a sign and no figure
 
 
+class Answer(msgspec.Struct, frozen=True):
+    """What every record of a query states, whatever the engine: who made the groups, of how many rows, and the sums of these."""
+
+    engine: str
+    row_count: int
+    answer_row_count: int
+    sums: dict[str, str | int | None]  # exact, by the names of measures, and `row_count`
+
+
+def answer_of(path: Path) -> Answer:
+    """A record of a query, read from a file."""
+    found: Answer = decode(path.read_bytes(), Answer, str(path))
+    return found
+
+
 def require_sums(path: Path, record: bytes, uri: str, key: str) -> None:
     """SourceUnreadableError where the rows of an answer do not stand for all rows, or another sum is not the one stated."""
     import pyarrow.parquet as pq
@@ -32,10 +51,10 @@ def require_sums(path: Path, record: bytes, uri: str, key: str) -> None:
     with pq.ParquetFile(path) as file:
         there = {column.path for column in file.schema}
         wanted = {name: column for name, column in COLUMNS.items() if column in there}
-        table = file.read([*wanted.values(), "line_count"])
-    found = {"row_count": str(_sum_of(table, "line_count", None))}
+        table = file.read([*wanted.values(), LINE_COUNT])
+    found = {"row_count": str(_sum_of(table, LINE_COUNT, None))}
     for name, column in wanted.items():
-        found[name] = str(_sum_of(table, column, LEAST[9 if column.startswith("usage") else 12]))
+        found[name] = str(_sum_of(table, column, LEAST[decimals_of(column)]))
     for name, value in found.items():
         if Decimal(value) != Decimal(sums.get(name) or 0):
             raise SourceUnreadableError(
@@ -44,6 +63,11 @@ def require_sums(path: Path, record: bytes, uri: str, key: str) -> None:
                 reason="broken_stream",
                 remedy="Try again; if it stays, leave `engine` out of this source: then the rows themselves are read.",
             )
+
+
+def decimals_of(column: str) -> int:
+    """Decimals of the exact figure that a measure becomes: nine of use, twelve of money."""
+    return 9 if column.startswith("usage") else 12
 
 
 def _sum_of(table: object, column: str, least: Decimal | None) -> Decimal:

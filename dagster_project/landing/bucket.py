@@ -6,6 +6,7 @@ Cloud Storage, are those that read exports.
 
 import hashlib
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from connectors.errors import ConnectorError
@@ -211,6 +212,13 @@ class BucketLanding:
                 require_same([difference(generation, landed, found)])
                 self._into_mirror(folder / "object", landed.sha256)
         return path
+
+    @contextmanager
+    def opened(self, generation: Generation, landed: LandedObject) -> Iterator[Path]:
+        """An object of a generation that is in no bundle, to be read for a moment: what no build reads is not mirrored."""
+        with modes.owner_alone(), folder_in(self.staging) as folder:
+            self.bucket.download_hashed(f"{generation.path}/{landed.file}", folder / "object")
+            yield folder / "object"
 
     def found_hash(self, generation: Generation, landed: LandedObject) -> str | None:
         """The sha256 of an object as it lies in the bucket; None when it is gone."""

@@ -12,14 +12,15 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from msgspec import convert
 
 from connectors.deliveries import Delivery
-from connectors.stores import ObjectInfo, ObjectStore
+from connectors.stores import GroupingStore, ObjectInfo, ObjectStore
 from dagster_project.base import durable
 from dagster_project.landing.answers import require_sums
+from dagster_project.landing.kept import require_groups
 from dagster_project.landing.records import LandedObject, file_names
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 AT_A_TIME = 8  # objects of a delivery; a client of boto3 keeps ten connections
 QUERY = "query.json"
+RAW = "raw"  # before the key of what is kept as evidence
 SMALL = 256 << 10  # bytes of a delivery that is read together with others
 TOGETHER = 64  # deliveries: what is staged at one time, and lost with a kill, stays little
 
@@ -69,10 +71,11 @@ def _is_small(delivery: Delivery) -> bool:
     return all(sizes) and sum(sizes) <= SMALL  # a table's partition has no size before it is read
 
 
-def fetch(store: ObjectStore, delivery: Delivery, folder: Path) -> list[LandedObject]:
+def fetch(store: ObjectStore, delivery: Delivery, folder: Path, *, keeps_raw: bool = False) -> list[LandedObject]:
     """Read every object of a delivery once, some at a time, under flat safe names; data objects keep the manifest's order.
 
-    Beside groups that another engine made lies the record of its query, whose sums they must have.
+    Beside groups that another engine made lies the record of its query, whose sums they must have; with `keeps_raw` also the
+    provider's rows, which must give the same groups.
     """
     wanted = [(info, "data") for info in delivery.objects]
     if delivery.manifest is not None:
@@ -93,7 +96,13 @@ def fetch(store: ObjectStore, delivery: Delivery, folder: Path) -> list[LandedOb
         )
         for (info, role), sha256 in zip(wanted, hashes, strict=True)
     ]
-    return [*fetched_objects, *_queries(store, fetched_objects, folder)]
+    queries = list(_queries(store, fetched_objects, folder))
+    if not (keeps_raw and queries):
+        return [*fetched_objects, *queries]
+    raw = list(_raw(cast(GroupingStore, store), delivery.objects, folder))
+    found = [*fetched_objects, *queries, *raw]
+    require_groups(str(delivery.kind), found, folder, store.uri_of(delivery.objects[0].key))
+    return found
 
 
 def _queries(store: ObjectStore, objects: list[LandedObject], folder: Path) -> Iterator[LandedObject]:
@@ -108,3 +117,15 @@ def _queries(store: ObjectStore, objects: list[LandedObject], folder: Path) -> I
             durable.write(folder / file, record)
             facts = asdict(info) | {"key": key, "etag": "", "size": len(record)}
             yield LandedObject(**facts, file=file, role="query", sha256=sha256(record).hexdigest())
+
+
+def _raw(store: GroupingStore, infos: Iterable[ObjectInfo], folder: Path) -> Iterator[LandedObject]:
+    """Read the provider's rows behind answers, under names of their own."""
+    for info in infos:
+        rows, found = store.raw_of(info)
+        for one in found:
+            key = f"{RAW}/{one.key}"
+            file = file_names([key])[key]
+            sha256 = rows.fetch(one, folder / file)
+            facts = asdict(one) | {"key": key, "size": (folder / file).stat().st_size}
+            yield LandedObject(**facts, file=file, role="raw", sha256=sha256)

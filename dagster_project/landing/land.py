@@ -174,9 +174,13 @@ class Landing:
     def require_same(self, generation: Generation) -> None:
         """Compare what a build will read of a generation with its hashes, once; SourceError names what differs."""
         if generation.path not in self._compared:
-            found = [difference(generation, one, self.store.hash_to_read(generation, one)) for one in generation.objects]
+            found = [difference(generation, one, self.store.hash_to_read(generation, one)) for one in generation.read]
             require_same(found)
             self._compared.add(generation.path)
+
+    def require_kept(self, generation: Generation) -> None:
+        """Compare the rows that are kept beside groups with their hashes; SourceError names what differs."""
+        require_same(difference(generation, one, self.store.hash_to_read(generation, one)) for one in generation.raw)
 
     def land_together(self, source: SourceSettings, deliveries: Sequence[Delivery]) -> Iterator[Landed]:
         """Land deliveries of different partitions of a source, each by itself, or say why not; all are read together.
@@ -217,8 +221,9 @@ class Landing:
 
     def _begin(self, source: SourceSettings, delivery: Delivery, folders: ExitStack) -> Fetched | Landed:
         folder, made = (folders.enter_context(folder_in(staging)) for staging in (self.store.staging, self.shelf.staging))
-        objects = fetch(self._open(source), delivery, folder)
-        content_hash = content_hash_of(delivery.kind, delivery.partition, [o.sha256 for o in objects if o.role == "data"])
+        objects = fetch(self._open(source), delivery, folder, keeps_raw=source.keep is not None)
+        hashes = [one.sha256 for one in objects if one.role in ("data", "raw")]
+        content_hash = content_hash_of(delivery.kind, delivery.partition, hashes)
         same = same_bytes_before(self.read(source.name, delivery.partition), delivery, content_hash)
         if same:
             self.listed.add_same(source.name, delivery.identity)
@@ -264,9 +269,9 @@ class Landing:
             for generation, delivery in again:
                 self.require_same(generation)  # damaged bytes may read as other figures
                 folder, made = (folders.enter_context(folder_in(self.shelf.again)) for _ in range(2))
-                for landed in generation.objects:  # under its landed name: a mirror names files by hash
+                for landed in generation.read:  # under its landed name: a mirror names files by hash
                     self.store.lay(generation, landed, folder / landed.file)
-                objects, content_hash = generation.objects, generation.content_hash
+                objects, content_hash = generation.read, generation.content_hash
                 staged.append(Fetched(delivery, folder, objects, made, content_hash, uri, version, self.is_kept))
             found = self.deriver.derive(staged)
             for (generation, _), one, contents in zip(again, staged, found, strict=True):

@@ -34,7 +34,8 @@ class LandedObject(msgspec.Struct, frozen=True, kw_only=True):
 
     key: str
     file: str
-    role: str  # 'data', 'manifest', or 'query': the record of the query that the data are the answer to
+    # 'data' or 'manifest'; of an answer in groups also 'query', the record of what was asked, and 'raw', the provider's own rows
+    role: str
     etag: str
     version_id: str | None
     size: int
@@ -96,6 +97,16 @@ class Generation(msgspec.Struct, frozen=True, kw_only=True):
     def query(self) -> LandedObject | None:
         """The record of the query whose groups these are; None where they are the provider's own rows."""
         return next((landed for landed in self.objects if landed.role == "query"), None)
+
+    @property
+    def raw(self) -> list[LandedObject]:
+        """The provider's rows that are kept beside groups that were made of them: evidence, which no model reads."""
+        return [landed for landed in self.objects if landed.role == "raw"]
+
+    @property
+    def read(self) -> list[LandedObject]:
+        """What a build may read of it: all but what is kept as evidence alone."""
+        return [landed for landed in self.objects if landed.role != "raw"]
 
     @property
     def order(self) -> tuple[datetime, str]:
@@ -261,5 +272,8 @@ def calendar_month(partition: str) -> str | None:
 
 
 def content_hash_of(kind: str, partition: str, sha256s: Iterable[str]) -> str:
-    """Identity of the bytes of a delivery's data objects, in the order of its manifest; names do not count, nor the manifest."""
+    """Identity of the bytes of a delivery's data objects, in the order of its manifest, and of the rows kept beside them.
+
+    Names do not count, nor the manifest.
+    """
     return hashlib.sha256("\n".join([kind, partition, *sha256s]).encode()).hexdigest()

@@ -253,6 +253,11 @@ class LocalLanding:
             raise _gone(path)
         return path
 
+    @contextmanager
+    def opened(self, generation: Generation, landed: LandedObject) -> Iterator[Path]:
+        """An object of a generation that is in no bundle, to be read for a moment."""
+        yield self.object_path(generation, landed)
+
     def found_hash(self, generation: Generation, landed: LandedObject) -> str | None:
         """The sha256 of an object as it lies in the landing; None when it is gone."""
         if (found := hash_of(self.root / generation.path / landed.file)) is not None:

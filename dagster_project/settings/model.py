@@ -167,6 +167,7 @@ class SourceSettings(Strict):
     billing_project: str | None = None  # pays for the queries; the table's own project unless set
     dataset_location: str | None = None  # asked of BigQuery unless set
     engine: Literal["bigquery"] | None = None  # where the lines of a bill are made into groups, if not here (docs/scale.md)
+    keep: Literal["raw"] | None = None  # beside groups that another engine made also the rows that they were made of
     months: str | None = None  # '2026-04', '2026-04..' or '2026-04..2026-09': other months are not read, or do not count
     # true: this source is the book where it covers; false: never; a name: and of two exports of one payer in it this one counts
     book: bool | Annotated[str, Field(min_length=1)] | None = None
@@ -211,6 +212,11 @@ class SourceSettings(Strict):
             raise ValueError(
                 f"'engine: {self.engine}' groups a gcp_billing export that is read from bq://project.dataset.table,"
                 f" and this is {self.kind} at {self.location}; leave the key out"
+            )
+        if self.keep and not self.engine:
+            raise ValueError(
+                "'keep: raw' keeps the provider's rows beside the groups that an `engine` makes of them; without `engine` these"
+                " rows are what is landed: leave the key out, or set `engine`"
             )
         return self
 

@@ -29,7 +29,6 @@ def section(publication: Publication, quarter: Quarter, issue: Issue | None = No
 
 
 def of_year(publication: Publication, year: FiscalYear, issue: Issue | None = None) -> Section:
-    """The same of a fiscal year."""
-    return Section(
-        "evidence", "Evidence", how_to_repeat(issue) if issue else "", tuple(answered(publication, year, "build").values())
-    )
+    """The same of a fiscal year, and which of its sources are groups."""
+    tables = answered(publication, year, "build", "grouped_deliveries")
+    return Section("evidence", "Evidence", how_to_repeat(issue) if issue else "", tuple(tables.values()))

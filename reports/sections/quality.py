@@ -1,4 +1,4 @@
-"""Quality in sentences: until when the data were published, and which checks failed."""
+"""Quality in sentences: until when the data were published, which checks failed, and which sources are groups."""
 
 from reports.model import Table
 from reports.pages import rows
@@ -23,6 +23,13 @@ def gates_line(table: Table) -> str:
         return f"All {len(table.rows)} checks before publication passed."
     passed = len(table.rows) - len(failed)
     return f"{passed} of {len(table.rows)} checks before publication passed. Not passed, as a warning: {'; '.join(failed)}."
+
+
+def groups_line(table: Table | None) -> str:
+    """Which sources are not the provider's rows; nothing where all are."""
+    found = table.rows if table else ()
+    named = listed([f"{row['source_name']} (by {row['grouped_by']})" for row in found])
+    return f"Of {named} this report rests on groups, not on the provider's rows." if named else ""
 
 
 def _in_words(gate: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,9 @@ import pytest
 pytest.importorskip("google.cloud.bigquery", reason="google-cloud-bigquery is not installed")
 
 from connectors.errors import ExportChangedError
-from connectors.stores import ObjectInfo, bigquery
+from connectors.gcp.tables import grouped_bill
+from connectors.stores import ObjectInfo, StoreOptions, bigquery
+from connectors.stores.bigquery import TableStore
 from connectors.stores.opening import open_store
 from tests.bigquery.described import described
 from tests.bigquery.exported import TABLE, Exported, store_of
@@ -169,3 +172,28 @@ def test_what_is_read_together_is_priced_by_month_or_by_what_one_answer_holds(
     monkeypatch.setattr(bigquery, "_SPAN_DAYS", 2)
     store = store_of(url)
     assert [len(read.infos) for read in store.price(list(store.list_objects()))] == [2, 2, 1]
+
+
+def test_rows_that_are_kept_beside_groups_are_priced_and_cut_as_rows_are(
+    bill: Exported, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bill.days = dict.fromkeys(("2026-03-30", "2026-03-31", "2026-04-02"), ROWS[:2])
+    bill.rest.tables = {TABLE: described(bill.schema, location="EU")}  # no time divides it, so that one query reads many days
+    bill.rest.bytes = lambda text: 40_000_000 if "WITH source AS" in text else 60_000_000
+    monkeypatch.setattr(bigquery, "_SPAN_DAYS", 2)
+    options = StoreOptions(source="bill", endpoint_url=url, table=grouped_bill(["run"]))
+    store = TableStore(f"bq://{TABLE}", replace(options, keep="raw"))
+    infos = list(store.list_objects())
+    reads = store.price(infos)
+    assert [(len(read.infos), read.bytes) for read in reads] == [
+        (2, 40_000_000),
+        (1, 40_000_000),
+        (2, 60_000_000),
+        (1, 60_000_000),
+    ]
+    without = [*TableStore(f"bq://{TABLE}", options).list_objects()]
+    assert [info.etag for info in infos] == [f"{info.etag}-raw" for info in without], "other deliveries of the same partitions"
+    read_by, [first] = store.raw_of(infos[0])
+    assert (read_by.uri, read_by) == (store.uri, store.raw_of(infos[1])[0]), "one store, which knows the spans"
+    assert first == next(store_of(url).list_objects()), "what is read where no groups are made"
+    assert sum(read.infos[0].key == first.key for read in reads) == 2

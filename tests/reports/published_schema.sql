@@ -415,7 +415,8 @@ create table marts.dim_disclosure_settings (
 
 create table ops.dim_deliveries (
     source_name varchar, provider_name varchar, kind varchar, partition varchar, published_at timestamp, landed_at timestamp,
-    content_hash varchar, rows bigint, is_elected boolean, is_book boolean
+    content_hash varchar, rows bigint, is_elected boolean, is_book boolean, first_usage_month date, last_usage_month date,
+    grouped_by varchar, grouped_rows bigint, is_raw_kept boolean
 );
 
 create table ops.listed_objects (source_name varchar, kind varchar);

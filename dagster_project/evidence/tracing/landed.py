@@ -20,6 +20,7 @@ from dagster_project.base.kinds import KINDS, Descriptor, Kind, built_kinds
 from dagster_project.base.sql import literal, rows_by_name
 from dagster_project.election.winners import Elected
 from dagster_project.evidence.tracing import origins
+from dagster_project.evidence.tracing.kept_rows import group_of_kept, kept_sql
 from dagster_project.evidence.tracing.published import GROUP
 from dagster_project.evidence.tracing.rules import traced
 from dagster_project.evidence.tracing.walk import divided_among
@@ -173,6 +174,8 @@ class Landed:
                 self._key_rows(provider, some, month)
                 self._show_rows(provider)
                 self._add_asked(kind, of_table, measure, source, month)
+                for one in some:
+                    self._add_kept(of_table, one)
 
     def require(self, differences: str, what: str) -> None:
         """A query of what differs from what was published finds nothing. GateError: `what`, filled from its first row."""
@@ -232,6 +235,17 @@ class Landed:
             where {OF_PODS}"""
         if self.connection.execute(f"from rows where {OF_PODS} limit 1").fetchone():
             self.add("record", of_table, pods)
+
+    def _add_kept(self, of_table: str, delivery: Generation) -> None:
+        """The provider's rows of asked groups, where they are kept beside these: they give no part, as their group does."""
+        if delivery.raw and (kept := kept_sql(delivery, self._landing.store.object_path)):
+            self._landing.require_kept(delivery)
+            self.add("kept", of_table, kept)
+
+    def place_of_kept(self, delivery: Generation, name: str, row: int) -> tuple[str, int]:
+        """Of a row that is kept beside groups the object and the row in which its group came."""
+        self._landing.require_kept(delivery)
+        return group_of_kept(self.connection, delivery, name, row, self._landing.store.object_path)
 
     def _detail(self, source: str) -> str:
         """SQL for what a row of a bill is of: a group of some rows, or a group that was landed, with what lists its rows."""

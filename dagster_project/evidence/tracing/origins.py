@@ -11,7 +11,7 @@ from dagster_project.base.failures import UsageError, writing_to
 from dagster_project.base.sql import literal, rows_by_name
 
 COLUMNS = {
-    "kind": "varchar",  # bill, carbon, weight, record, sample, seed, delivery, input
+    "kind": "varchar",  # bill, carbon, weight, record, sample, seed, delivery, input; kept: rows of a group, which give nothing
     "of_table": "varchar",
     "source_name": "varchar",
     "object": "varchar",

@@ -60,7 +60,13 @@ def trace_row(trace: Trace, text: str, listener: Listener = no_listener) -> dict
             notes.append(f"{delivery} is landed, but is not the delivery that counts of {one.partition}: no figure rests on it")
             continue
         notes.append(f"{delivery} is the delivery that counts of {one.partition}")
-        given, starts = _follow(trace.landed, one, name, row)
+        place = name, row
+        if any(raw.key == name for raw in one.raw):
+            place = trace.landed.place_of_kept(one, name, row)
+            notes.append(
+                f"it is a row of the provider, kept beside groups as evidence: what counts of it is {place[0]}:{place[1]}"
+            )
+        given, starts = _follow(trace.landed, one, *place)
         parts += given
         for table, query in starts.items():
             influence.begin(table, query)

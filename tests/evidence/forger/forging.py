@@ -207,6 +207,12 @@ def another_delivery(folder: Path) -> None:
     changed_table(folder, "ops/dim_deliveries", other)
 
 
+def called_groups(folder: Path) -> None:
+    """The rows of a bill as groups that an engine made of more of them."""
+    facts = "grouped_by = 'bigquery', grouped_rows = 1000000, is_raw_kept = true"
+    changed_table(folder, "ops/dim_deliveries", f"update forged set {facts} where is_elected and source_name = 'cur'")
+
+
 def another_seed(folder: Path) -> None:
     """A factor of the pack's seeds, of which the tables are built again from the landing."""
     changed_table(folder, "seeds/pue", "update forged set pue_ratio = pue_ratio + 1")

@@ -14,6 +14,7 @@ from dagster_project.election.election import Election
 from dagster_project.election.units import fingerprints
 from dagster_project.evidence import layout, rebuilding
 from dagster_project.evidence.checking import verify_pack
+from dagster_project.evidence.findings import tell_findings
 from dagster_project.landing.store import LocalLanding
 from dagster_project.warehouse.building import no_listener
 from dagster_project.warehouse.home import Home
@@ -77,6 +78,24 @@ def test_a_figure_that_is_printed_otherwise_is_not_what_the_landing_gives(
         "2026Q2/glance/effective_cost, value: the report has 60.000000000000, its SQL gives 129.000000000000 "
         "(of the tables that the landing gives)",
         OTHER_MANIFEST,
+    ]
+
+
+def test_rows_that_a_pack_calls_groups_are_rows_in_the_landing(built: Callable[[Path], Rebuilt], copied_pack: Path) -> None:
+    """As groups that a pack calls rows would be groups there. The pack alone is whole, and verification names what it states."""
+    forging.called_groups(copied_pack)
+    forging.made_again(copied_pack)
+    found = verify_pack(copied_pack)
+    kept = "beside 3 of them these rows are kept in the landing"
+    groups = f"cur: 3 deliveries are groups, not the provider's rows: 9 that bigquery made of 3000000 rows; {kept}."
+    assert (found.differences, found.groups) == ([], [groups])
+    told = list[str]()
+    assert tell_findings(found, told.append) == 0 and groups in told
+    differences, _, _ = built(copied_pack)
+    assert differences[:3] == [
+        f"data/ops/dim_deliveries.parquet: cur 2026-0{month} is grouped by bigquery, of 1000000 rows, which are kept;"
+        " in the landing it is the provider's rows"
+        for month in (4, 5, 6)
     ]
 
 
