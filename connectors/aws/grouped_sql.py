@@ -1,4 +1,4 @@
-"""The SELECT that makes the lines of an AWS bill into groups where the export lies, for a source with `engine`. A text, no client.
+"""The SELECT that makes the lines of an AWS bill into groups where the export lies, for a source with `engine`; no client.
 
 Rows about which a later rule decides one by one travel as they are: of accelerators and of whatever else is billed of their
 machines, of runs, of pods and tasks and of their machines, of SageMaker and HyperPod, of capacity blocks and training plans, and
@@ -26,7 +26,7 @@ from connectors.errors import ExportSchemaError, Place
 from connectors.formats.schema import Column, Number, Text, TextMap, Timestamp
 
 VERSION = "1"  # of what is asked: with another one what was landed is asked again
-LINE_COUNT, IS_TOTAL = "line_count", "is_total"
+LINE_COUNT, IS_TOTAL, FILES = "line_count", "is_total", "files"  # the last: which files the engine saw, beside the totals
 DECIMALS = 12
 READS = 2  # of the same bytes at most: of the rows, and of three columns of them
 # what a group is made by, as the export has it; which cost is stated and which is negative comes to it
@@ -55,6 +55,15 @@ _SIGNED = {
         "savings_plan_net_savings_plan_effective_cost",
         "savings_plan_savings_plan_effective_cost",
     ),
+}
+# as stg_aws_cur__line_items names what it has as it is
+_STAGED = {
+    "bill_payer_account_id": "payer_account_id",
+    "line_item_usage_account_id": "sub_account_id",
+    "line_item_product_code": "service_code",
+    "line_item_line_item_type": "line_item_type",
+    "line_item_usage_type": "usage_type",
+    "line_item_currency_code": "billing_currency",
 }
 _KINDS = {"double": "double", "decimal": "exact", "bigint": "exact", "int": "exact", "integer": "exact", "smallint": "exact"}
 _KINDS |= {"varchar": "text", "string": "text", "char": "text", "timestamp": "time", "date": "time", "map": "map"}
@@ -124,35 +133,46 @@ def grouped_sql(table: Table, run_tag_keys: Iterable[str], files: Iterable[str] 
     quoted, named = table.dialect.quoted, rows.keys()
     read = ", ".join(quoted(column.name) for column in table.columns)
     keys = ", ".join(quoted(name) for name in (*named, "own_row"))
-    source = f"  SELECT {read}\n  FROM {table.relation}" + (f"\n  WHERE {table.dialect.among(listed)}" if listed else "")
+    among = f"\n  WHERE {table.dialect.among(listed)}" if listed else ""
+
+    def listing(expressions: Mapping[str, str]) -> str:
+        return ",\n".join(f"    {value} AS {quoted(name)}" for name, value in expressions.items())
+
     return "\n".join(
         (
-            f"WITH source AS (\n{source}\n),",
+            f"WITH source AS (\n  SELECT {read}\n  FROM {table.relation}{among}\n),",
             *rows.machines(),
-            "measured AS (\n  SELECT line.*,",
-            ",\n".join(
-                (
-                    *(f"    {figure} AS {name}" for name, figure in rows.figures().items()),
-                    f"    {rows.of_machine} AS is_of_machine",
-                )
-            ),
+            f"measured AS (\n  SELECT line.*,\n{listing({**rows.figures(), 'is_of_machine': rows.of_machine})}",
             f"  FROM source AS line{rows.joined}\n),",
             f"judged AS (\n  SELECT line.*,\n    ({rows.is_single()}) AS is_single\n  FROM measured AS line\n),",
-            "lines AS (\n  SELECT",
-            ",\n".join(f"    {value} AS {quoted(name)}" for name, value in {**named, **rows.carried()}.items()) + ",",
+            f"lines AS (\n  SELECT\n{listing({**named, **rows.carried()})},",
             f"    CASE WHEN line.is_single THEN CAST(uuid() AS {table.dialect.text_type}) END AS own_row",
             "  FROM judged AS line\n),",
-            "line_groups AS (\n  SELECT",
-            f"    {keys},",
-            ",\n".join(f"    {value} AS {quoted(name)}" for name, value in rows.aggregates().items()) + ",",
+            f"line_groups AS (\n  SELECT\n    {keys},\n{listing(rows.aggregates())},",
             f"    COUNT(*) AS {LINE_COUNT}, GROUPING(own_row) = 1 AS {IS_TOTAL}",
             f"  FROM lines AS line\n  GROUP BY GROUPING SETS (({keys}), ())\n)",
-            "SELECT",
-            ",\n".join(f"  {value} AS {quoted(name)}" for name, value in rows.answer().items()) + ",",
-            f"  {LINE_COUNT}, {IS_TOTAL}\nFROM line_groups AS line",
-            f"ORDER BY {', '.join((IS_TOTAL, *(quoted(name) for name in rows.order)))}",
+            f"SELECT\n{listing(rows.answer())},\n    {LINE_COUNT}, {IS_TOTAL},",
+            f"    CASE WHEN {IS_TOTAL} THEN (\n  {table.dialect.files(table.relation, among)}\n) END AS {FILES}",
+            f"FROM line_groups AS line\nORDER BY {', '.join((IS_TOTAL, *map(quoted, rows.order)))}",
         )
     )
+
+
+def rows_of_group_sql(relation: str, dialect: Dialect) -> str:
+    """SQL of DuckDB that makes, of a row `its` of staging, the statement that lists the rows of a group in the table.
+
+    A group is named by its day of use and by the columns that a row of staging has of it. Rows that travelled by themselves may
+    have the same.
+    """
+
+    def condition(column: str, name: str) -> str:
+        value = f"replace(its.{name}, chr(39), chr(39) || chr(39))"
+        begins = f"' AND {dialect.quoted(column)} = ' || chr(39) || {value} || chr(39)"
+        return f"case when nullif(its.{name}, '') is not null then {begins} else '' end"
+
+    begins = f"SELECT * FROM {relation} WHERE {dialect.of_day(dialect.quoted(_START))} = TIMESTAMP "
+    day = "chr(39) || strftime(its.charge_period_start, '%Y-%m-%d 00:00:00') || chr(39)"
+    return f"'{begins}' || {day} || " + " || ".join(condition(column, name) for column, name in _STAGED.items())
 
 
 @dataclass(frozen=True)
@@ -212,13 +232,13 @@ class _Rows:
         return f"CAST({units} * CAST(0.{'0' * (DECIMALS - 1)}1 AS DECIMAL({DECIMALS}, {DECIMALS})) AS DECIMAL(38, {DECIMALS}))"
 
     def _special(self, name: str, figure: str) -> str:
-        """What a row shows in place of a figure: a tenth of a unit for what is less than half a one, and too much for too much."""
+        """What a row shows where it has no figure: a tenth of a unit for less than half a one, and too much for too much."""
         x, below = self.table.value(name), _DECLARED[name].below
-        # landing refuses what is too large of a cost, as it would of the rows themselves; other amounts have no exact figure then
-        large, most = ("1000000000000", "1e12") if below else ("1000000000000000", "1e15")
+        # landing refuses a cost that is too large, as it would of the rows themselves; other amounts have no exact figure then
+        large = "1000000000000" if below else "1000000000000000"
         tenth = f"0.{'0' * DECIMALS}1"
         return (
-            f"CASE WHEN {self._is_too_large(name)} THEN CAST({large} AS DECIMAL(38, 13)) /* {most} */"
+            f"CASE WHEN {self._is_too_large(name)} THEN CAST({large} AS DECIMAL(38, 13))"
             f" WHEN {x} > 0 AND {figure} = 0 THEN CAST({tenth} AS DECIMAL(38, 13))"
             f" WHEN {x} < 0 AND {figure} = 0 THEN CAST(-{tenth} AS DECIMAL(38, 13)) END"
         )
