@@ -106,7 +106,7 @@ class Table:
 
     def check(self, uri: str) -> tuple[str, ...]:
         """Return the unknown columns; ExportSchemaError where one is missing, or has a type that is not read exactly."""
-        unknown = SCHEMA.check_names(self.types, uri)
+        unknown = SCHEMA.check_names(tuple(self.types), uri)
         for column in self.columns:
             if self.kind_of(column.name) not in _FITTING.get(column.type, {"text", "exact", "time"}):
                 found = self.types[column.name]
@@ -374,7 +374,7 @@ class _Rows:
 
     def answer(self) -> dict[str, str]:
         """The columns of the answer: those of the export, in its order."""
-        of, found = self.table.dialect.quoted, {}
+        of, as_answer, found = self.table.dialect.quoted, self.table.dialect.as_answer, dict[str, str]()
         for column in self.table.columns:
             name = column.name
             if name in self.table.measures:
@@ -384,9 +384,9 @@ class _Rows:
                     f" ELSE CAST(line.m{place} AS DECIMAL(38, {DECIMALS + 1})) END"
                 )
             elif name == "product":
-                found[name] = self.table.dialect.map_of(
-                    {entry: f"line.product_{place}" for place, entry in enumerate(PRODUCT_ENTRIES)}
-                )
+                entries = {entry: f"line.product_{place}" for place, entry in enumerate(PRODUCT_ENTRIES)}
+                found[name] = as_answer(self.table.dialect.map_of(entries))
             else:
-                found[name] = f"line.{of(name)}"
+                value = f"line.{of(name)}"
+                found[name] = as_answer(value) if column.type == TextMap else value
         return found
