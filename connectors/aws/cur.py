@@ -57,8 +57,6 @@ LAYOUTS = (
 )
 
 
-# what an answer in groups is held against, by the name of a sum: its column, and decimals
-ANSWERED = {name: (name, decimals) for name, decimals in SCHEMA.measures.items()}
 find_deliveries = partial(find_export_deliveries, kind=KIND, layouts=LAYOUTS)
 
 

@@ -21,7 +21,6 @@ from connectors.formats.schema import Schema
 from connectors.formats.values import Rows
 from connectors.gcp.accounts import convert_objects
 from connectors.gcp.billing_columns import CREDIT_KEYS, SCHEMA, SHAPE
-from connectors.gcp.grouped_sql import ANSWERED as ANSWERED
 from connectors.layouts.partition_folders import find_partition_deliveries
 
 KIND = "gcp_billing"

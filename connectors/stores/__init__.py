@@ -42,6 +42,11 @@ class TableReading(Protocol):
         """Where BigQuery makes groups of the rows the version of what is asked, else ''."""
         ...
 
+    @property
+    def answered(self) -> Mapping[str, tuple[str, int]]:
+        """What sums are stated of an answer in groups: by the name of each its column in the file, and the decimals."""
+        ...
+
     def columns_of(self, description: Mapping[str, Any], uri: str) -> Any:
         """The columns to read; ExportSchemaError for a table that lacks what every row of the kind has."""
         ...
@@ -88,6 +93,11 @@ class GroupReading(Protocol):
     @property
     def version(self) -> str:
         """Of what is asked: with another one it is asked again."""
+        ...
+
+    @property
+    def answered(self) -> Mapping[str, tuple[str, int]]:
+        """What sums are stated of an answer: by the name of each its column in the file, and the decimals."""
         ...
 
     @property
@@ -234,6 +244,11 @@ class PricedStore(ObjectStore, Protocol):
     """A location whose reads are billed by the byte: a table."""
 
     is_complete: bool  # whether the last listing found all that had changed, whatever days it asked for
+
+    @property
+    def answered(self) -> Mapping[str, tuple[str, int]]:
+        """What sums are stated of an answer in groups: by the name of each its column in the file, and the decimals."""
+        ...
 
     def price(self, infos: Sequence[ObjectInfo]) -> Sequence[Read]:
         """Return how listed objects will be read, and for how many bytes; nothing is read or billed."""

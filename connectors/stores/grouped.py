@@ -103,6 +103,11 @@ class GroupedStore(Remote):
         """Return the record of the query whose groups were fetched, for people and for `landing.answers`."""
         return self._queries.pop(info.key, None)
 
+    @property
+    def answered(self) -> Mapping[str, tuple[str, int]]:
+        """What sums are stated of an answer: by the name of each its column in the file, and the decimals."""
+        return self.groups.answered
+
     @cached_property
     def types(self) -> Mapping[str, str]:
         """The columns of the engine's table."""

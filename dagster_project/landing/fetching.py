@@ -12,13 +12,12 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from msgspec import convert
 
 from connectors.deliveries import Delivery
-from connectors.registry import connector_for
-from connectors.stores import ObjectInfo, ObjectStore
+from connectors.stores import ObjectInfo, ObjectStore, PricedStore
 from dagster_project.base import durable
 from dagster_project.landing.answers import require_sums
 from dagster_project.landing.records import LandedObject, file_names
@@ -94,16 +93,16 @@ def fetch(store: ObjectStore, delivery: Delivery, folder: Path) -> list[LandedOb
         )
         for (info, role), sha256 in zip(wanted, hashes, strict=True)
     ]
-    return [*fetched_objects, *_queries(store, delivery.kind, fetched_objects, folder)]
+    return [*fetched_objects, *_queries(store, fetched_objects, folder)]
 
 
-def _queries(store: ObjectStore, kind: str, objects: list[LandedObject], folder: Path) -> Iterator[LandedObject]:
+def _queries(store: ObjectStore, objects: list[LandedObject], folder: Path) -> Iterator[LandedObject]:
     """Write the record of the query behind each object that is an answer, once the answer has the sums that it states."""
     query_of = getattr(store, "query_of", None)  # only what is asked of an engine has one
     for landed in objects if query_of else ():
         info = convert(landed, ObjectInfo, from_attributes=True)
         if query_of and (record := query_of(info)):
-            measures = getattr(connector_for(kind), "ANSWERED", {})
+            measures = cast(PricedStore, store).answered
             require_sums(folder / landed.file, record, measures, store.uri_of(landed.key), landed.key)
             key = f"{landed.key.rpartition('/')[0]}/{QUERY}"
             file = file_names([landed.key, key])[key]
