@@ -163,7 +163,7 @@ LOCKS ?= requirements
 lock: .venv/bin/uv
 	$(LOCK) pyproject.toml -o $(LOCKS)/run.lock
 	$(LOCK) pyproject.toml --extra deploy -c $(LOCKS)/run.lock -o $(LOCKS)/deploy.lock
-	$(LOCK) pyproject.toml --extra test --extra scale --extra mcp --extra deploy -c $(LOCKS)/run.lock -o $(LOCKS)/test.lock
+	$(LOCK) pyproject.toml --extra test --extra scale --extra trino --extra mcp --extra deploy -c $(LOCKS)/run.lock -o $(LOCKS)/test.lock
 	$(LOCK) verify/pyproject.toml -c $(LOCKS)/run.lock -o $(LOCKS)/verify.lock
 	printf 'uv>=0.9\nhatchling>=1.27\n' | $(LOCK) - -c $(LOCKS)/run.lock -o $(LOCKS)/bootstrap.lock
 	$(LOCK) requirements/bigquery-server.in -o $(LOCKS)/bigquery-server.lock

@@ -68,15 +68,15 @@ class TrinoEngine:
     @cached_property
     def _connection(self) -> Any:
         try:
+            from trino import dbapi
             from trino.auth import BasicAuthentication
-            from trino.dbapi import connect
         except ImportError:
             remedy = "Run `pip install 'trainledger[trino]'`."
             raise self._error("the client of Trino is not installed", "source_unreadable", remedy) from None
-        name = re.sub(r"[^A-Z0-9]", "_", self.options.source.upper())
-        user, password = (os.environ.get(f"TRAINLEDGER_{word}_{name}") for word in ("USER", "PASSWORD"))
+        user, password = (os.environ.get(f"TRAINLEDGER_{word}_{self._variable}") for word in ("USER", "PASSWORD"))
         if password and not self._is_secure:
             raise self._error("a password goes over HTTPS alone", "no_credentials", "Write trino:// instead of trino+http://.")
+        connect: Any = dbapi.connect
         return connect(
             host=self._host,
             port=self._port,
@@ -91,12 +91,17 @@ class TrinoEngine:
             request_timeout=_CALL,
         )
 
+    @property
+    def _variable(self) -> str:
+        """What the variables of this source end in."""
+        return re.sub(r"[^A-Z0-9]", "_", self.options.source.upper())
+
     @contextmanager
     def _named_errors(self) -> Iterator[None]:
         """Translate what Trino refuses. Its own words are repeated: they name columns and tables, and no secret."""
         try:
             import requests
-            from trino.exceptions import Error, Http4xxError, TrinoQueryError
+            from trino.exceptions import Error, HttpError, TrinoQueryError
         except ImportError:
             yield  # the connection will say so
             return
@@ -105,9 +110,10 @@ class TrinoEngine:
         except TrinoQueryError as error:
             reason, remedy = _MEANINGS.get(str(error.error_name), _FAILED)
             raise self._error(f"{error.error_name}: {error.message}", reason, remedy) from error
-        except Http4xxError as error:
-            name = re.sub(r"[^A-Z0-9]", "_", self.options.source.upper())
-            remedy = f"Set TRAINLEDGER_USER_{name} and TRAINLEDGER_PASSWORD_{name} in the environment."
+        except HttpError as error:  # its text begins with the status
+            if not re.match(r"error 40[13]", str(error)):
+                raise self._error(f"no answer ({str(error)[:60]})", "broken_stream", _FAILED[1]) from error
+            remedy = f"Set TRAINLEDGER_USER_{self._variable} and TRAINLEDGER_PASSWORD_{self._variable} in the environment."
             raise self._error("Trino takes no login of this machine", "no_credentials", remedy) from error
         except (Error, requests.RequestException) as error:
             raise self._error(f"no answer ({type(error).__name__})", "broken_stream", _FAILED[1]) from error
