@@ -43,7 +43,7 @@ from tests.line.kit import query
 from tests.oracle import any_bill
 from tests.oracle.builders import Exports, hour
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("made_up_credentials")]
+pytestmark = [pytest.mark.slow, pytest.mark.nightly, pytest.mark.usefixtures("made_up_credentials")]
 
 NOW = "2026-06-20T00:00:00Z"
 # row numbers, names of objects and numbers of charges: a group has one row where the export has many
@@ -126,11 +126,11 @@ class Bills:
     def names(self) -> list[str]:
         return [source["name"] for source in self.exports.sources if source["kind"] == "aws_cur"]
 
-    def upload(self) -> None:
+    def upload(self, month: str = "") -> None:
         for name in self.names:
             folder = self.exports.folder / "exports" / name
             for path in sorted(folder.rglob("*")):
-                if path.is_file():
+                if path.is_file() and month in str(path):
                     self.s3.upload_file(str(path), self.bucket, f"{name}/{path.relative_to(folder)}")
 
     def make_tables(self) -> None:
@@ -286,7 +286,7 @@ def test_a_month_that_the_table_lacks_is_not_an_empty_month(bills: Bills, tmp_pa
     organisation = Organisation(tmp_path / "organisation", bills.grouped("cur-c"))
     assert organisation.outcomes() == {"landed": 1}
     bills.exports.bill([row | IN_MAY for row in drawn_rows(6, 50)], "2026-05", "cur-c")
-    bills.upload()
+    bills.upload("2026-05")
     assert organisation.outcomes() == {"unreadable": 1}
     bills.trino.add_months(bills.table("cur-c"))
     assert organisation.outcomes() == {"landed": 1}
@@ -308,6 +308,29 @@ def test_a_statement_above_the_cap_is_not_asked(bills: Bills, tmp_path: Path) ->
     store.engine.ask = None
     with pytest.raises(SourceUnreadableError, match=r"up to 12582912 bytes, and may read 10485760. It was not run"):
         store.fetch(info, tmp_path / "answer.parquet")
+
+
+def test_doctor_states_table_and_bytes_and_asks_for_no_row(bills: Bills, tmp_path: Path, trainledger: Command) -> None:
+    bills.exports.bill(drawn_rows(5, 50), "2026-04", "cur-c")
+    bills.upload()
+    path = tmp_path / "trainledger.yaml"
+    document = {"organisation": {"name": "Test"}, "home": "./home", "sources": [bills.grouped("cur-c")]}
+    path.write_text(yaml.safe_dump(document))
+
+    def checks() -> list[dict[str, Any]]:
+        done = trainledger("doctor", "--json", "--config", path, now=NOW)
+        return [
+            one for one in json.loads(done.stdout)["checks"] if one["about"] == "cur-c" and one["question"] in ("engine", "bytes")
+        ]
+
+    [missing] = checks()
+    assert (missing["outcome"], missing["facts"]["reason"]) == ("problem", "missing_table")
+    bills.make_tables()
+    before = bills.trino.run("SELECT count(*) FROM system.runtime.queries WHERE query LIKE '%GROUPING%'")
+    found = checks()
+    assert [one["outcome"] for one in found] == ["ok", "ok", "warning"]
+    assert found[1]["facts"]["bytes"] == 10 << 20
+    assert bills.trino.run("SELECT count(*) FROM system.runtime.queries WHERE query LIKE '%GROUPING%'") == before
 
 
 def test_of_rows_and_groups_of_one_bill_what_is_configured_counts(bills: Bills, tmp_path: Path, trainledger: Command) -> None:
