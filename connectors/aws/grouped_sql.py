@@ -170,7 +170,7 @@ def rows_of_group_sql(relation: str, dialect: Dialect) -> str:
         begins = f"' AND {dialect.quoted(column)} = ' || chr(39) || {value} || chr(39)"
         return f"case when nullif(its.{name}, '') is not null then {begins} else '' end"
 
-    begins = f"SELECT * FROM {relation} WHERE {dialect.of_day(dialect.quoted(_START))} = TIMESTAMP "
+    begins = f"SELECT * FROM {relation} WHERE {dialect.of_day(dialect.quoted(_START))} = TIMESTAMP ".replace("'", "''")
     day = "chr(39) || strftime(its.charge_period_start, '%Y-%m-%d 00:00:00') || chr(39)"
     return f"'{begins}' || {day} || " + " || ".join(condition(column, name) for column, name in _STAGED.items())
 

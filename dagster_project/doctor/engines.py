@@ -1,4 +1,4 @@
-"""What an engine over the files of an export would state to a refresh: its table, the statement, bytes and price. Nothing is read.
+"""What an engine over the files of an export states to a refresh: its table, the statement, bytes and price. No row is read.
 
 The table is described, which costs nothing; the statement is written and not asked.
 """

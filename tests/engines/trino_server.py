@@ -43,7 +43,7 @@ _CATALOG = """
 connector.name=hive
 hive.metastore=file
 hive.metastore.catalog.dir=file://{folder}/catalog
-hive.allow-drop-table=true
+hive.allow-register-partition-procedure=true
 hive.s3.endpoint={s3}
 hive.s3.path-style-access=true
 hive.s3.ssl.enabled=false
@@ -80,11 +80,12 @@ class Trino:
             f"CREATE TABLE hive.bills.{name} ({columns}) WITH (format = 'PARQUET', external_location = '{location}',"
             " partitioned_by = ARRAY['billing_period'])"
         )
-        self.add_months(name)
+        self.run(f"CALL hive.system.sync_partition_metadata('bills', '{name}', 'ADD', false)")
 
-    def add_months(self, name: str) -> None:
-        """Give a table the months that are there now."""
-        self.run(f"CALL hive.system.sync_partition_metadata('bills', '{name}', 'FULL', false)")
+    def add_month(self, name: str, month: str, location: str) -> None:
+        """Give a table one more month."""
+        names, values = "ARRAY['billing_period']", f"ARRAY['{month}']"
+        self.run(f"CALL hive.system.register_partition('bills', '{name}', {names}, {values}, '{location}')")
 
 
 def must_be_installed() -> None:
