@@ -28,7 +28,7 @@ _LONGEST = 262_144  # bytes of a statement: https://docs.aws.amazon.com/athena/l
 _WAITS = (1.0, 2.0, 4.0, 8.0)  # seconds between two looks; then every eight
 _GIVEN_UP = 60 * 60  # seconds that a query may take
 _DENIED = {"AccessDeniedException", "AccessDenied"}
-_GRANT = "Grant this login athena:* on the workgroup, glue:GetTable on the table, and its bucket (deploy/aws/athena-policy.json)."
+_GRANT = "Grant this login what docs/sources/aws_cur.md lists: on the workgroup, on the table, and on the bucket of its results."
 
 
 class AthenaEngine:

@@ -30,8 +30,9 @@ from connectors.stores.grouped import GroupedStore
 from connectors.stores.s3 import S3Store
 from connectors.stores.trino import TrinoEngine
 from dagster_project.base.dbt_project import project_folder
+from dagster_project.base.failures import UsageError
 from dagster_project.landing.answers import require_sums
-from dagster_project.settings import SourceSettings
+from dagster_project.settings import SourceSettings, settings_of
 from tests.oracle.builders import Exports, hour
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("made_up_credentials")]
@@ -111,6 +112,14 @@ def test_a_bill_as_csv_is_refused_under_an_engine(tmp_path: Path, endpoint: str)
     store = stored(tmp_path, endpoint, "cur-csv")
     [refused], _ = look("aws_cur", cur.find_deliveries, cur.LAYOUTS, store)
     assert getattr(refused, "reason", None) == "unsupported_format"
+
+
+def test_an_engine_that_no_server_was_tried_of_is_refused(tmp_path: Path) -> None:
+    bill = {"name": "bill", "kind": "aws_cur", "location": "s3://b/c", "engine": "athena", "engine_url": URL}
+    document: dict[str, Any] = {"organisation": {"name": "Test"}, "home": "./home", "sources": [bill]}
+    with pytest.raises(UsageError, match=r"'engine: athena' of bill was tried with fakes of its answers only"):
+        settings_of(document, tmp_path / "trainledger.yaml")
+    assert settings_of(document | {"untried_engines": True}, tmp_path / "trainledger.yaml").untried_engines
 
 
 def stored(folder: Path, endpoint: str, name: str) -> GroupedStore:
@@ -210,7 +219,7 @@ def test_what_athena_refuses_is_named_with_a_remedy(athena: tuple[GroupedStore, 
     stub.add_client_error("start_query_execution", "AccessDeniedException")
     with pytest.raises(SourceUnreadableError) as caught:
         store.engine.ask("SELECT 1")
-    assert caught.value.reason == "permission_denied" and "deploy/aws/athena-policy.json" in caught.value.remedy
+    assert caught.value.reason == "permission_denied" and "docs/sources/aws_cur.md" in caught.value.remedy
     stub.add_response("start_query_execution", {"QueryExecutionId": "q-1"})
     stub.add_response("get_query_execution", execution("FAILED", StateChangeReason="Bytes scanned limit was exceeded"))
     with pytest.raises(SourceUnreadableError, match="query q-1: Bytes scanned limit was exceeded"):
