@@ -12,17 +12,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import msgspec
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from connectors.errors import ConnectorError, Place, SourceUnreadableError
 from connectors.stores import LEAST_BILLED, READ_LIMIT, Asked, Engine, GroupReading, ObjectInfo, ObjectStore, Read, StoreOptions
 from connectors.stores.transfer import Remote, broken, changed, hash_of
+
+if TYPE_CHECKING:  # a look lists files and loads no Arrow
+    import pyarrow as pa
 
 # columns of an answer beside those of the export: rows that a row stands for, and of its last row what it states of all
 LINES, IS_TOTAL, FILES = "line_count", "is_total", "files"
@@ -138,6 +138,10 @@ class GroupedStore(Remote):
 
     def _write(self, asked: Asked, path: Path) -> _Written:
         """Write the rows and groups of an answer as they come, and keep aside the row that states the sums."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+        import pyarrow.parquet as pq
+
         written, names = _Written(), [name for name in asked.names if name not in (IS_TOTAL, FILES)]
         schema = self.groups.arrow_schema(names)
         with pq.ParquetWriter(path, schema, compression="zstd") as writer:
@@ -174,6 +178,9 @@ class GroupedStore(Remote):
         self._files(info, again=True)
 
     def _has_rows(self, file: ObjectInfo) -> bool:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
         return bool(pq.read_metadata(pa.BufferReader(self.files.read(file))).num_rows)
 
     def _record(self, info: ObjectInfo, files: Sequence[ObjectInfo], sql: str, asked: Asked, written: _Written) -> bytes:
@@ -196,6 +203,8 @@ class GroupedStore(Remote):
 
 def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     """A column of an answer. Some engines answer in text; maps come as JSON."""
+    import pyarrow as pa
+
     if pa.types.is_map(kind):
         document = b"[" + ",".join(pa.array(values, pa.string()).fill_null("null").to_pylist()).encode() + b"]"
         maps = msgspec.json.decode(document, type=list[dict[str, str | None] | None])
