@@ -10,7 +10,7 @@ CONFIG ?= $(DEMO)/trainledger.yaml
 # the demo's clock stands still; everybody else's runs
 UI_NOW := $(if $(filter $(DEMO)/%,$(CONFIG)),TRAINLEDGER_NOW=2026-10-10T00:00:00Z)
 
-.PHONY: run ui test wheels deployable release pytest nightly mutants parity parity-demo bench bench-compare lint lint-sql lock docs clean system-packages xprof-peer focus-validator
+.PHONY: run ui test wheels deployable release pytest nightly mutants parity parity-demo bench bench-compare lint lint-sql lock docs clean system-packages xprof-peer focus-validator engines
 
 run: .venv/installed-run
 	$(BIN)/trainledger demo --dir $(DEMO)
@@ -55,7 +55,7 @@ pytest: .venv/installed-test
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 # everything, in parts that tests/nightly.py names; PART=kills runs one. What passed is written into tests/nightly.json, to be committed
-nightly: $(TEST_PACKAGES) .venv-release/installed
+nightly: $(TEST_PACKAGES) .venv-release/installed engines
 	@$(BIN)/python -m tests.nightly $(PART)
 
 # 120 small changes of SQL and Python, put before the tests that belong to them: who lives is printed. TRANCHE=1 to 6 tries twenty of them
@@ -90,6 +90,16 @@ lint: .venv/installed-test
 
 lint-sql: .venv/installed-test
 	cd dbt && ../$(BIN)/sqlfluff lint --processes 2 --disable-progress-bar -q models tests
+
+# engines that no wheel carries, for tests of bills that are asked where they lie. Trino 368 runs on Java 11 and 17, and of its sixty
+# plugins one is asked; the others are 2 GB
+engines: .engines/trino-server-368/lib
+.engines/trino-server-368/lib:
+	@command -v mvn >/dev/null || { $(APT_INSTALL) --no-install-recommends maven >/dev/null; } \
+	  || { echo "no Maven here and no right to install it: tests of bills that are asked where they lie will be skipped"; exit 0; }; \
+	mkdir -p .engines && cd .engines && mvn -q dependency:copy -Dartifact=io.trino:trino-server:368:tar.gz -DoutputDirectory=. \
+	  && tar -xzf trino-server-368.tar.gz && rm trino-server-368.tar.gz \
+	  && find trino-server-368/plugin -mindepth 1 -maxdepth 1 ! -name hive -exec rm -rf {} +
 
 APT_INSTALL := [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq
 system-packages:
@@ -163,7 +173,7 @@ LOCKS ?= requirements
 lock: .venv/bin/uv
 	$(LOCK) pyproject.toml -o $(LOCKS)/run.lock
 	$(LOCK) pyproject.toml --extra deploy -c $(LOCKS)/run.lock -o $(LOCKS)/deploy.lock
-	$(LOCK) pyproject.toml --extra test --extra scale --extra mcp --extra deploy -c $(LOCKS)/run.lock -o $(LOCKS)/test.lock
+	$(LOCK) pyproject.toml --extra test --extra scale --extra trino --extra mcp --extra deploy -c $(LOCKS)/run.lock -o $(LOCKS)/test.lock
 	$(LOCK) verify/pyproject.toml -c $(LOCKS)/run.lock -o $(LOCKS)/verify.lock
 	printf 'uv>=0.9\nhatchling>=1.27\n' | $(LOCK) - -c $(LOCKS)/run.lock -o $(LOCKS)/bootstrap.lock
 	$(LOCK) requirements/bigquery-server.in -o $(LOCKS)/bigquery-server.lock

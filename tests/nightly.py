@@ -246,6 +246,11 @@ PARTS = {
         tests=("tests/bigquery/test_statements_are_googlesql.py",),
         reads=("connectors/gcp", "tests/bigquery", "tests/connectors", "requirements"),
     ),
+    "engines": Part(
+        "bills of AWS that are asked where they lie: a real Trino server over the tests' S3 server",
+        tests=("tests/engines/test_grouped_aws_bills.py",),
+        reads=("connectors", "dagster_project", "dbt", "requirements/test.lock", "tests/engines", "tests/oracle"),
+    ),
     "wheel": Part(
         "the wheel on every Python there is, that of auditors alone, and a release made twice",
         takes_turns=True,

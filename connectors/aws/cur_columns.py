@@ -5,7 +5,7 @@ Account ids are text of 12 characters, with leading zeros. Which cost means what
 
 from __future__ import annotations
 
-from connectors.formats.schema import Column, Number, Schema, Text, TextMap, Timestamp, optional, required
+from connectors.formats.schema import BigInt, Column, Number, Schema, Text, TextMap, Timestamp, optional, required
 
 # Above this a double no longer has the digits of an exact amount (docs/adr on exact numbers).
 _MONEY = 1e12
@@ -96,6 +96,7 @@ _COLUMNS = (
         Number,
         below=_MONEY,
     ),
+    *optional("line_count", BigInt),  # of a group that another engine made: the rows it stands for. No export has such a column
 )
 
 SCHEMA = Schema(

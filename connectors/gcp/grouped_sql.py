@@ -29,6 +29,12 @@ MEASURES = {  # decimals of the figure that each becomes, and what landing takes
     **dict.fromkeys(("usage.amount", "usage.amount_in_pricing_units"), (9, QUANTITY)),
 }
 CREDIT, CREDIT_DECIMALS = "credits.amount", 12
+# what an answer is held against, by the name that the sum has in its record: the column in the file, and decimals. Of usage rules
+# ask whether there is any
+ANSWERED = {
+    **{path.replace(".", "_"): (path, decimals) for path, (decimals, _) in MEASURES.items() if path != "usage.amount"},
+    CREDIT.replace(".", "_"): ("credits.list.element.amount", CREDIT_DECIMALS),
+}
 # credits that are the price of the use: as in stg_gcp_billing__credits, which a test compares. By them a row is negative or not
 PRICE_CREDITS = (
     *("COMMITTED_USAGE_DISCOUNT", "COMMITTED_USAGE_DISCOUNT_DOLLAR_BASE", "SUSTAINED_USAGE_DISCOUNT", "DISCOUNT"),

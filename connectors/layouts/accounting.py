@@ -108,6 +108,8 @@ def look(
         found.append(not_followed(kind, store, [*passed.values()]))
     counts = Counter(state[key] for key in listed) + Counter(not_understood=len(passed))
     parts = ("delivered", "refused", "bystanders", "awaited", "not_understood")
+    if answer_of := getattr(store, "answer_of", None):  # what is landed of files that are asked where they lie
+        found = [answer_of(item) for item in found]
     return found, Counts(len(listed) + len(passed), *(counts[part] for part in parts))
 
 

@@ -19,6 +19,9 @@ READ_LIMIT = 64 << 20  # manifests and run records; data objects are fetched to 
 # BigQuery bills 10 MB at least for each table that a query reads: https://cloud.google.com/bigquery/pricing (read 2026-11-28)
 LEAST_BILLED = 10 << 20
 
+# what makes groups of a provider's rows where they lie, by `engine` of a source
+ENGINES = {"bigquery": "BigQuery", "trino": "Trino", "athena": "Athena", "spark": "Apache Spark"}
+
 
 @dataclass(frozen=True, slots=True)
 class ObjectInfo:
@@ -41,6 +44,11 @@ class TableReading(Protocol):
 
     def of_rows(self) -> TableReading:
         """How the same tables are read without groups."""
+        ...
+
+    @property
+    def answered(self) -> Mapping[str, tuple[str, int]]:
+        """What sums are stated of an answer in groups: by the name of each its column in the file, and the decimals."""
         ...
 
     def columns_of(self, description: Mapping[str, Any], uri: str) -> Any:
@@ -80,6 +88,70 @@ class TableReading(Protocol):
 
     def written_sql(self, dataset: str, table: str, description: Mapping[str, Any]) -> str | None:
         """Ask when each partition was written; None where nothing can be asked."""
+        ...
+
+
+class GroupReading(Protocol):
+    """How deliveries of a kind are asked for in groups of an engine over their files, which a store cannot know."""
+
+    @property
+    def version(self) -> str:
+        """Of what is asked: with another one it is asked again."""
+        ...
+
+    @property
+    def answered(self) -> Mapping[str, tuple[str, int]]:
+        """What sums are stated of an answer: by the name of each its column in the file, and the decimals."""
+        ...
+
+    @property
+    def reads(self) -> int:
+        """How often the statement reads the bytes of a delivery, at most."""
+        ...
+
+    def find(self, store: ObjectStore) -> Iterator[Any]:
+        """Yield the deliveries and refusals of a store of files."""
+        ...
+
+    def as_answer(self, delivery: Any, uri: str) -> Any:
+        """The delivery whose one object is the answer about the files of another, or the refusal of one that cannot be asked."""
+        ...
+
+    def statement(self, relation: str, types: Mapping[str, str], files: Sequence[str], uri: str) -> str:
+        """Ask for the groups of some files and the sums of their rows; ExportSchemaError for a table that lacks a column."""
+        ...
+
+    def arrow_schema(self, names: Iterable[str]) -> Any:
+        """What the columns of an answer are."""
+        ...
+
+    def sums(self, total: Mapping[str, Any]) -> dict[str, str]:
+        """The exact sums among the columns of the row that states them."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A statement that runs: its rows as they come, and what is known of it when the last one came."""
+
+    names: tuple[str, ...]
+    rows: Iterator[Sequence[Sequence[Any]]]
+    query_id: str
+    asked_at: datetime
+
+
+class Engine(Protocol):
+    """What answers SQL over the files of a bucket."""
+
+    name: str
+    relation: str  # its table, as a FROM has it
+
+    def types(self) -> Mapping[str, str]:
+        """The columns of the table and their types. It costs nothing."""
+        ...
+
+    def ask(self, sql: str) -> Asked:
+        """Run a statement; every failure is a ConnectorError."""
         ...
 
 
@@ -128,6 +200,9 @@ class StoreOptions:
     billing_project: str | None = None
     dataset_location: str | None = None
     table: TableReading | None = None
+    engine: str | None = None  # where groups are made of the rows; `engine_url` is its table over the files of the location
+    engine_url: str | None = None
+    groups: GroupReading | None = None
     questions: tuple[Question, ...] = ()  # of a server of metrics
     first_day: date | None = None  # partitions before it are not asked for
     end_day: date | None = None  # nor those from it on
@@ -174,6 +249,11 @@ class PricedStore(ObjectStore, Protocol):
     """A location whose reads are billed by the byte: a table."""
 
     is_complete: bool  # whether the last listing found all that had changed, whatever days it asked for
+
+    @property
+    def answered(self) -> Mapping[str, tuple[str, int]]:
+        """What sums are stated of an answer in groups: by the name of each its column in the file, and the decimals."""
+        ...
 
     def price(self, infos: Sequence[ObjectInfo]) -> Sequence[Read]:
         """Return how listed objects will be read, and for how many bytes; nothing is read or billed."""

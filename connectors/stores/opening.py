@@ -28,7 +28,8 @@ def open_store(location: str, *, base: Path, options: StoreOptions | None = None
     if scheme == "s3":
         from connectors.stores.s3 import S3Store
 
-        return S3Store(location, options)
+        files = S3Store(location, options)
+        return _asked(files, options) if options.groups else files
     if scheme == "gs":
         from connectors.stores.gcs import BucketStore
 
@@ -54,6 +55,19 @@ def open_store(location: str, *, base: Path, options: StoreOptions | None = None
         reason="unknown_scheme",
         remedy="Use bq://project.dataset.table, gs:// or s3://bucket/prefix, prom://host, wandb://entity/project or a folder.",
     )
+
+
+def _asked(files: ObjectStore, options: StoreOptions) -> ObjectStore:
+    """The same files, asked in groups of the engine that has a table over them."""
+    from connectors.stores.grouped import GroupedStore
+
+    if options.engine == "athena":
+        from connectors.stores.athena import AthenaEngine
+
+        return GroupedStore(files, AthenaEngine(options), options)
+    from connectors.stores.trino import TrinoEngine
+
+    return GroupedStore(files, TrinoEngine(options), options)
 
 
 def open_bucket(location: str) -> Bucket:

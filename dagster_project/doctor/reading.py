@@ -113,6 +113,12 @@ def read_source(home: Home, reading: Reading, landing: Landing) -> Iterator[Chec
             yield (check := google.check_newest(source, store, wanted[0]))
             if check.outcome == "problem":
                 return
+        if source.engine and not is_table(source):  # what is landed is read; the rest is asked for by a refresh alone
+            from dagster_project.doctor.engines import check_engine
+
+            yield from check_engine(source, store, wanted)
+            landed = {generation.identity for generation in home.landing.read(source.name).generations}
+            allowed = [one for one in wanted if one.identity in landed]
         yield from _read(home.landing, landing, wanted, reading, allowed)
     except BaseException as error:  # whatever is wrong with one source, the others are looked at
         surprise = surprise_of(error, source.name, None, landing.store.staging)

@@ -7,24 +7,17 @@ connector; here figures are compared digit by digit. Of rows that are kept besid
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
 
 import msgspec
 
 from connectors.errors import Place, SourceUnreadableError
+from connectors.stores import ENGINES
 from dagster_project.landing.records import decode
 
 LINE_COUNT = "line_count"  # of a row of an answer: how many rows it stands for
-CREDITS = "credits_amount"  # the sum of a column of a repeated record
-COLUMNS = {
-    "cost": "cost",
-    "cost_at_list": "cost_at_list",
-    "cost_at_effective_price_default": "cost_at_effective_price_default",
-    "usage_amount_in_pricing_units": "usage.amount_in_pricing_units",
-    CREDITS: "credits.list.element.amount",
-}
-LEAST = {12: Decimal("1e-12"), 9: Decimal("1e-9")}  # what is less stands for a sign and no figure
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -42,32 +35,32 @@ def answer_of(path: Path) -> Answer:
     return found
 
 
-def require_sums(path: Path, record: bytes, uri: str, key: str) -> None:
-    """SourceUnreadableError where the rows of an answer do not stand for all rows, or another sum is not the one stated."""
+def require_sums(path: Path, record: bytes, measures: Mapping[str, tuple[str, int]], uri: str, key: str) -> None:
+    """SourceUnreadableError where the rows of an answer do not stand for all rows, or another sum is not the one stated.
+
+    `measures`: by the name of a sum the path of its column in the file, and the decimals of its figures.
+    """
     import pyarrow.parquet as pq
 
     stated = json.loads(record)
     sums = stated["sums"]
     with pq.ParquetFile(path) as file:
         there = {column.path for column in file.schema}
-        wanted = {name: column for name, column in COLUMNS.items() if column in there}
-        table = file.read([*wanted.values(), LINE_COUNT])
+        wanted = {name: measure for name, measure in measures.items() if measure[0] in there}
+        table = file.read([*(column for column, _ in wanted.values()), LINE_COUNT])
     found = {"row_count": str(_sum_of(table, LINE_COUNT, None))}
-    for name, column in wanted.items():
-        found[name] = str(_sum_of(table, column, LEAST[decimals_of(column)]))
+    for name, (column, decimals) in wanted.items():
+        # what is less than a unit of the last decimal stands for a sign and is no figure
+        found[name] = str(_sum_of(table, column, Decimal(1).scaleb(-decimals)))
     for name, value in found.items():
         if Decimal(value) != Decimal(sums.get(name) or 0):
             raise SourceUnreadableError(
-                f"{uri}: the groups have {value} of {name}, and BigQuery states {sums.get(name)} of the rows they were made of.",
+                f"{uri}: the groups have {value} of {name}, and {ENGINES[stated['engine']]} states {sums.get(name)} of the rows"
+                " they were made of.",
                 place=Place(key, column_name=name, value=value),
                 reason="broken_stream",
                 remedy="Try again; if it stays, leave `engine` out of this source: then the rows themselves are read.",
             )
-
-
-def decimals_of(column: str) -> int:
-    """Decimals of the exact figure that a measure becomes: nine of use, twelve of money."""
-    return 9 if column.startswith("usage") else 12
 
 
 def _sum_of(table: object, column: str, least: Decimal | None) -> Decimal:

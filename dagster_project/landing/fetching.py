@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, cast
 from msgspec import convert
 
 from connectors.deliveries import Delivery
-from connectors.stores import GroupingStore, ObjectInfo, ObjectStore
+from connectors.stores import GroupingStore, ObjectInfo, ObjectStore, PricedStore
 from dagster_project.base import durable
 from dagster_project.landing.answers import require_sums
 from dagster_project.landing.kept import require_groups
@@ -107,11 +107,12 @@ def fetch(store: ObjectStore, delivery: Delivery, folder: Path, *, keeps_raw: bo
 
 def _queries(store: ObjectStore, objects: list[LandedObject], folder: Path) -> Iterator[LandedObject]:
     """Write the record of the query behind each object that is an answer, once the answer has the sums that it states."""
-    query_of = getattr(store, "query_of", None)  # only a table has one
+    query_of = getattr(store, "query_of", None)  # only what is asked of an engine has one
     for landed in objects if query_of else ():
         info = convert(landed, ObjectInfo, from_attributes=True)
         if query_of and (record := query_of(info)):
-            require_sums(folder / landed.file, record, store.uri_of(landed.key), landed.key)
+            measures = cast(PricedStore, store).answered
+            require_sums(folder / landed.file, record, measures, store.uri_of(landed.key), landed.key)
             key = f"{landed.key.rpartition('/')[0]}/{QUERY}"
             file = file_names([landed.key, key])[key]
             durable.write(folder / file, record)

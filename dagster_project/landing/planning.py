@@ -22,7 +22,7 @@ from dagster_project.landing.fetching import batches
 from dagster_project.landing.judging.judge import Candidate, judge
 from dagster_project.landing.land import Landed, Landing
 from dagster_project.landing.records import RefusalRecord, RowRefusal, calendar_month, partition_day, partition_month
-from dagster_project.landing.sources import Span, is_queried, is_table, open_source, span_of
+from dagster_project.landing.sources import Span, is_priced, is_queried, is_table, open_source, span_of
 from dagster_project.landing.store import SourceLanding
 from dagster_project.landing.surprises import surprise_of
 from dagster_project.settings import SourceSettings
@@ -128,7 +128,7 @@ def _keep_within_budget(plan: Plan, landing: Landing) -> None:
     """
     wanted: dict[str, list[Delivery]] = {}
     for source, delivery in plan.new:
-        if is_table(source):
+        if is_priced(source):
             wanted.setdefault(source.name, []).append(delivery)
     sources, left, priced = {source.name: source for source, _ in plan.new}, set[str](), []
     for name, deliveries in wanted.items():

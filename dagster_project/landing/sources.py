@@ -24,6 +24,11 @@ def is_table(source: SourceSettings) -> bool:
     return source.location.startswith("bq://")
 
 
+def is_priced(source: SourceSettings) -> bool:
+    """Whether what is read of a source is billed by the byte: a table, and files that an engine reads where they lie."""
+    return is_table(source) or source.engine is not None
+
+
 def is_prometheus(source: SourceSettings) -> bool:
     """Whether a source is asked of a server of metrics."""
     return source.location.partition("://")[0] in PROMETHEUS
@@ -142,21 +147,26 @@ def open_source(
 
     With `is_free` a table is asked only for what is not billed; else its queries keep within the budget. `changed_since`: the
     last look at it, since when days before the look-back may have been written. `run_tag_keys` are those of the configuration:
-    where BigQuery groups a bill, rows with one of them travel as they are.
+    where a bill is grouped elsewhere, rows with one of them travel as they are.
     """
     span = span or span_of(source, is_loaded=True)
     shared = {field.name for field in fields(StoreOptions)} & SourceSettings.model_fields.keys()  # such as role_arn
-    table = None
+    table, groups = None, None
     questions: tuple[Question, ...] = ()
     if is_table(source):
         from connectors.gcp.tables import READINGS, grouped_bill
 
         table = grouped_bill(labels_of(run_tag_keys)) if source.engine else READINGS.get(source.kind)
+    if source.engine and not is_table(source):
+        from connectors.aws.grouped_bill import grouped_bill as grouped_files
+
+        groups = grouped_files(source.engine, run_tag_keys)
     if is_prometheus(source):
         questions = getattr(connector_for(source.kind), "QUESTIONS", ())
     options = StoreOptions(
         source=source.name,
         table=table,
+        groups=groups,
         questions=questions,
         first_day=span.first,
         end_day=span.end,

@@ -40,6 +40,11 @@ IDLE_KEYS = {
     API: _BIGQUERY | {"requester_pays", "impersonate"},
 }
 
+# engines that read the files of an export where they lie, with the schemes of their tables; and those that no server was tried of
+OVER_FILES = {"trino": ("trino", "trino+http"), "athena": ("athena",)}
+_ENGINE_URLS = {"trino": "trino://host[:port]/catalog/schema/table", "athena": "athena://workgroup/catalog/database/table"}
+UNTRIED = frozenset({"athena"})
+
 
 class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, ignored_types=(cached_property,))
@@ -166,7 +171,9 @@ class SourceSettings(Strict):
     )
     billing_project: str | None = None  # pays for the queries; the table's own project unless set
     dataset_location: str | None = None  # asked of BigQuery unless set
-    engine: Literal["bigquery"] | None = None  # where the lines of a bill are made into groups, if not here (docs/scale.md)
+    # where the lines of a bill are made into groups, if not here (docs/scale.md), and the table that has them there
+    engine: Literal["bigquery", "trino", "athena"] | None = None
+    engine_url: str | None = None
     keep: Literal["raw"] | None = None  # beside groups that another engine made also the rows that they were made of
     months: str | None = None  # '2026-04', '2026-04..' or '2026-04..2026-09': other months are not read, or do not count
     # true: this source is the book where it covers; false: never; a name: and of two exports of one payer in it this one counts
@@ -205,10 +212,28 @@ class SourceSettings(Strict):
         if self.location == API and not self.facts.api:
             having = ", ".join(kind for kind, facts in KINDS.items() if facts.api)
             raise ValueError(f"no API is asked for {self.kind}; kinds with `location: api` are {having}")
-        if idle := sorted(self.model_fields_set & IDLE_KEYS.get(scheme, frozenset())):
+        idle_keys = IDLE_KEYS.get(scheme, frozenset()) - ({"maximum_bytes_billed"} if self.engine in OVER_FILES else set())
+        if idle := sorted(self.model_fields_set & idle_keys):
             where = scheme if scheme == API else f"{scheme}://"
             raise ValueError(f"{', '.join(idle)} changes nothing for {where}; leave it out")
-        if self.engine and (self.kind != "gcp_billing" or scheme != "bq"):
+        self._check_engine(scheme)
+        return self
+
+    def _check_engine(self, scheme: str) -> None:
+        """An engine groups one kind of bill, where that lies."""
+        written = OVER_FILES.get(self.engine or "")
+        if self.engine_url is not None and not written:
+            raise ValueError(f"engine_url names the table of `engine: {' or '.join(OVER_FILES)}`; leave it out")
+        if written and (self.kind != "aws_cur" or scheme != "s3"):
+            raise ValueError(
+                f"'engine: {self.engine}' groups an aws_cur export in Parquet that lies in s3://bucket/prefix,"
+                f" and this is {self.kind} at {self.location}; leave the key out"
+            )
+        if written and not (self.engine_url or "").startswith(tuple(f"{one}://" for one in written)):
+            raise ValueError(
+                f"'engine: {self.engine}' needs the table over these files: engine_url: {_ENGINE_URLS[self.engine or '']}"
+            )
+        if self.engine == "bigquery" and (self.kind != "gcp_billing" or scheme != "bq"):
             raise ValueError(
                 f"'engine: {self.engine}' groups a gcp_billing export that is read from bq://project.dataset.table,"
                 f" and this is {self.kind} at {self.location}; leave the key out"
@@ -218,7 +243,6 @@ class SourceSettings(Strict):
                 "'keep: raw' keeps the provider's rows beside the groups that an `engine` makes of them; without `engine` these"
                 " rows are what is landed: leave the key out, or set `engine`"
             )
-        return self
 
     @property
     def facts(self) -> Descriptor:
@@ -270,6 +294,7 @@ class Settings(Strict):
         _Name, Annotated[list[_Name], Field(min_length=1)]
     ] = {}  # what a meter of several machines, such as a rack's, feeds
     engine: Literal["duckdb", "spark"] = "duckdb"  # what runs the models (docs/scale.md); figures are the same
+    untried_engines: bool = False  # whether `engine` of a source may be one that was tried with fakes of its answers only
     publish_to: Annotated[str, Field(pattern=r"^(s3|gs)://[^/\s]+(/[^\s]*)?$")] | None = None  # its Parquet, for BI tools
     publish_mode: Annotated[int, BeforeValidator(readers_mode)] = 0o640  # of what readers read: the operating user's group may
     memory_limit: Annotated[str, Field(pattern=_MEMORY)] = MEMORY_LIMIT  # of an engine; more goes to the disk
@@ -296,6 +321,16 @@ class Settings(Strict):
                 f"{twice} is there twice: a machine has one shared meter, and two feeds of a rack are outlets of one"
             )
         return meters
+
+    @model_validator(mode="after")
+    def _what_was_not_tried_is_wanted(self) -> Self:
+        untried = [source for source in self.sources if source.engine in UNTRIED]
+        if untried and not self.untried_engines:
+            name, engine = untried[0].name, untried[0].engine
+            raise ValueError(
+                f"'engine: {engine}' of {name} was tried with fakes of its answers only; write 'untried_engines: true' to use it"
+            )
+        return self
 
     @cached_property
     def by_name(self) -> dict[str, SourceSettings]:

@@ -68,6 +68,7 @@ def test_every_file_belongs_to_a_kind_but_the_registry_the_clients_of_stores_and
     # what is asked of a table: rows that came have a hash, and groups the version of their statement
     tables = {PACKAGE / name for name in ("gcp/tables.py", "gcp/bigquery_sql.py", "formats/bigquery_types.py")}
     groups = {PACKAGE / "gcp" / name for name in ("grouped_sql.py", "exact_sql.py")}
+    groups |= {PACKAGE / "aws" / name for name in ("grouped_bill.py", "grouped_sql.py", "sql_dialects.py")}
     assert outside == {PACKAGE / "registry.py", *look, *clients, *tables, *groups}
 
 

@@ -13,8 +13,11 @@ from typing import Any
 
 import duckdb
 
+from connectors.aws.grouped_bill import rows_of_group
 from connectors.gcp.grouped_sql import rows_of_group_sql
+from connectors.stores import ENGINES
 from connectors.stores.google_locations import table_location
+from connectors.stores.grouped import relation_of
 from dagster_project.base.failures import GateError, SourceError
 from dagster_project.base.kinds import KINDS, Descriptor, Kind, built_kinds
 from dagster_project.base.sql import literal, rows_by_name
@@ -35,7 +38,7 @@ GROUPED = {
     "AWS": (
         ["stg_aws_cur__line_items", "stg_aws_cur__pods"],
         "int_aws_line_groups",
-        "line_item_type, is_pod, unblended_cost, unblended_cost__text",
+        "line_item_type, is_pod, unblended_cost, unblended_cost__text, line_count",
         "unblended_cost",
     ),
     "Google Cloud": (
@@ -251,14 +254,17 @@ class Landed:
         """SQL for what a row of a bill is of: a group of some rows, or a group that was landed, with what lists its rows."""
         of_group = f"""case when row_count > 1 then 'of a group of ' || row_count
                 when {OF_PODS} then 'what pods had of a row of ' || whole end"""
-        location = self._sources[source].location
-        if not location.startswith("bq://") or not any(generation.query for generation in self.generations(source)):
+        its = self._sources[source]
+        if not its.engine or not any(generation.query for generation in self.generations(source)):
             return of_group
-        table = table_location(location).name
+        if its.engine == "bigquery":
+            staged, statement = "stg_gcp_billing__lines", rows_of_group_sql(table_location(its.location).name)
+        else:
+            staged, statement = "stg_aws_cur__line_items", rows_of_group(its.engine, relation_of(its.engine_url or ""))
         return f"""case when line_count > 1 then (
-                select 'a group that BigQuery made of ' || part.line_count || ' rows, not the provider''s rows; they are among: '
-                    || {rows_of_group_sql(table)}
-                from staging.stg_gcp_billing__lines as its
+                select 'a group that {ENGINES[its.engine]} made of ' || part.line_count
+                    || ' rows, not the provider''s rows; they are among: ' || {statement}
+                from staging.{staged} as its
                 where its.source_object = part.object and its.row_number = part.row_number and its.source_name = part.source_name
             ) else {of_group} end"""
 
@@ -285,7 +291,7 @@ class Landed:
             billed = f"""case when what = '|promotion' then {promotion} when is_net_of_credits then {total} - {promotion}
                     else {total} + {price} end"""
             alike = "is_net_of_credits, price_credit, promotion_credit"
-        stated, count = (total, "count(*)") if provider == "AWS" else (billed, "sum(coalesce(line_count, 1))")
+        stated, count = total if provider == "AWS" else billed, "sum(coalesce(line_count, 1))"
         self.connection.execute(f"""create or replace temp table rows as
             select charge_group_id, keyed.object, keyed.row_number, what, {count} as line_count,
                 {billed} as whole, {stated} as stated,

@@ -102,9 +102,9 @@ AWS_BILL = Asked(
         "job": _training_job("line_item_resource_id"),
     },
     sums={
-        "line_count": "count(*)",
+        "line_count": "sum(coalesce(line_count, 1))",
         **exact_sums("billed", "billed", "billed__text", MONEY),
-        "uninvoiced_lines": "count(*) FILTER (coalesce(bill_invoice_id, '') = '')",
+        "uninvoiced_lines": "coalesce(sum(coalesce(line_count, 1)) FILTER (coalesce(bill_invoice_id, '') = ''), 0)",
     },
     queries={
         "months": _months_sql(["billed"], "CAST(sum(uninvoiced_lines) AS BIGINT)"),

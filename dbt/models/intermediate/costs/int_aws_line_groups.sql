@@ -240,7 +240,7 @@ line_groups as (
             when bool_or(is_of_segment and is_in_hours)
                 then array_sort(array_agg(charge_period_start) filter (where is_of_segment and is_in_hours))
         end as hours_from,
-        count(*) as line_count
+        cast(sum(coalesce(line_count, 1)) as bigint) as line_count
         {%- for cost in costs %},
         {{ exact_total(cost, cost ~ '__text', 12) }} as {{ cost }}
         {%- endfor %}

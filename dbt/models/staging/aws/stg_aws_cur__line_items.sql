@@ -83,7 +83,8 @@ select
     savings_plan_used_commitment__text,
     nullif(capacity_reservation_capacity_reservation_arn, '') as capacity_reservation_arn,
     coalesce(capacity_reservation_capacity_reservation_status, '') as capacity_reservation_status,
-    _run_tag as run_tag
+    _run_tag as run_tag,
+    line_count
 from {{ source('raw', 'aws_cur') }}
 
 union all
@@ -160,5 +161,6 @@ select
     cast(null as string) as savings_plan_used_commitment__text,
     nullif(capacityreservationid, '') as capacity_reservation_arn,
     coalesce(capacityreservationstatus, '') as capacity_reservation_status,
-    _run_tag as run_tag
+    _run_tag as run_tag,
+    cast(null as bigint) as line_count
 from {{ source('raw', 'aws_focus') }}
