@@ -1,0 +1,160 @@
+"""The process in which Apache Spark groups an export where it lies, seen from the store: started with the first question, asked
+question by question, ended with the store. What happens in it is in spark_program.py.
+
+Its figures are those of Spark, and its memory, its machines and its rights to the export are those of Spark's own settings. Of
+a source only the endpoint of its bucket and who pays for requests are handed on.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import weakref
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import IO, Any
+from urllib.parse import urlsplit
+
+from connectors.errors import SourceUnreadableError
+from connectors.stores import StoreOptions
+
+_PROGRAM = Path(__file__).with_name("spark_program.py")
+_WAIT = 60  # seconds in which an ended Spark puts its house in order
+# by a word in the names of what failed: the reason, and what helps
+_MEANINGS = (
+    (("ClassNotFoundException", "UnsupportedFileSystemException"), "missing_library",
+     "Give Spark its client of S3, hadoop-aws in the version of its Hadoop, and for a table that of its catalogue."),
+    (("AccessDeniedException", "AccessControlException"), "permission_denied",
+     "Let the identity that Spark runs as list and read the export: it is not that of this machine."),
+    (("NoAuthWithAWSException", "NoAwsCredentialsException", "CredentialInitializationException"), "no_credentials",
+     "Give Spark credentials for the bucket, as its client of S3 takes them (fs.s3a.aws.credentials.provider)."),
+    (("FileNotFoundException", "PATH_NOT_FOUND", "NotFoundException"), "missing_object",
+     "Look whether the files are still where the manifest names them; then try again."),
+    (("TABLE_OR_VIEW_NOT_FOUND", "NoSuchTableException", "NoSuchNamespaceException", "CATALOG_NOT_FOUND"), "missing_table",
+     "Check the name of the table, and that Spark's settings have its catalogue."),
+    (("SCHEMA", "FAILED_READ_FILE", "FAILED_MERGE_SCHEMA", "CAST_INVALID_INPUT"), "unreadable_rows",
+     "Leave `engine` out of this source once: then each file is checked by itself, and what is wrong is named."),
+)  # fmt: skip
+
+
+class SparkProcess:
+    """Spark, from the first question to `close`. It ends with this object too, and with the process that made it."""
+
+    def __init__(self, uri: str, options: StoreOptions) -> None:
+        self._uri = uri
+        self._settings = settings_of(uri, options)
+        self._process: subprocess.Popen[str] | None = None
+        self._log: IO[str] | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def pid(self) -> int | None:
+        """The process, while there is one."""
+        return self._process.pid if self._process and self._process.poll() is None else None
+
+    def ask(self, do: str, **request: Any) -> dict[str, Any]:
+        """Ask and wait for the answer; SourceUnreadableError by what failed in Spark."""
+        with self._lock:
+            process = self._started()
+            assert process.stdin and process.stdout
+            try:
+                process.stdin.write(json.dumps({"do": do, **request}) + "\n")
+                process.stdin.flush()
+                line = process.stdout.readline()
+            except BrokenPipeError:
+                line = ""
+        if not line:
+            raise self._failure(("its process ended", *self._last_words()))
+        answer: dict[str, Any] = json.loads(line)
+        if names := answer.get("failed"):
+            raise self._failure(names)
+        return answer
+
+    def close(self) -> None:
+        """End Spark and wait for it; it is started again where another question comes."""
+        if self._process is not None:
+            self._ended()
+            self._process = None
+
+    def _started(self) -> subprocess.Popen[str]:
+        if self._process is None:
+            require_spark(self._uri)
+            self._log = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 - it is the process's
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", str(_PROGRAM)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._log,
+                text=True,
+                encoding="utf-8",
+                env=environment(os.environ),
+            )
+            self._ended = weakref.finalize(self, _end, self._process)
+            assert self._process.stdin
+            self._process.stdin.write(json.dumps(self._settings) + "\n")
+        return self._process
+
+    def _last_words(self) -> list[str]:
+        """Names of what a process that ended printed last: the class of an exception, without its message."""
+        if self._log is None:
+            return []
+        self._log.seek(0)
+        lines = [line.partition(":") for line in self._log.read().splitlines()[-200:]]
+        words = (before.split()[-1] for before, colon, _ in lines if colon and before and not before.startswith(" "))
+        return [word for word in words if word.endswith(("Error", "Exception"))][-3:]
+
+    def _failure(self, names: Any) -> SourceUnreadableError:
+        known = ((reason, remedy) for words, reason, remedy in _MEANINGS for name in names if any(word in name for word in words))
+        reason, remedy = next(known, ("engine_failed", "Look at Spark's own log; then try again, or leave `engine` out."))
+        return SourceUnreadableError(f"{self._uri}: Spark could not answer ({', '.join(names)}).", reason=reason, remedy=remedy)
+
+
+def require_spark(uri: str) -> None:
+    """SourceUnreadableError where there is no Spark, or no Java for it."""
+    if "SPARK_HOME" not in os.environ and find_spec("pyspark") is None:
+        what, remedy = "no Spark", "Set SPARK_HOME, or run `pip install pyspark`"
+    elif shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        what, remedy = "no Java", "Install Java 17 or newer, or set JAVA_HOME"
+    else:
+        return
+    raise SourceUnreadableError(
+        f"{uri}: `engine: spark` needs Apache Spark, and there is {what} here.",
+        reason="missing_engine",
+        remedy=f"{remedy}, or leave `engine` out of this source.",
+    )
+
+
+def environment(given: Mapping[str, str]) -> dict[str, str]:
+    """That of the process: the pyspark that belongs to SPARK_HOME, where that is set, goes before one that is installed here."""
+    found = {**given, "PYSPARK_PYTHON": given.get("PYSPARK_PYTHON", sys.executable)}
+    if home := given.get("SPARK_HOME"):
+        archives = sorted(str(path) for path in (Path(home) / "python" / "lib").glob("*.zip"))
+        found["PYTHONPATH"] = os.pathsep.join([*archives, *filter(None, [given.get("PYTHONPATH")])])
+    return found
+
+
+def settings_of(uri: str, options: StoreOptions) -> dict[str, str]:
+    """What of a source is handed to Spark's client of S3, for the source's bucket alone."""
+    bucket = urlsplit(uri).netloc
+    found = {}
+    if options.endpoint_url:
+        found = {"endpoint": options.endpoint_url, "path.style.access": "true"}
+        found["connection.ssl.enabled"] = str(options.endpoint_url.startswith("https:")).lower()
+    if options.requester_pays:
+        found["requester.pays.enabled"] = "true"
+    return {f"spark.hadoop.fs.s3a.bucket.{bucket}.{name}": value for name, value in found.items()}
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """Ask a process to end; where it does not, end it."""
+    try:
+        process.communicate(json.dumps({"do": "end"}) + "\n", timeout=_WAIT)
+    except (subprocess.TimeoutExpired, BrokenPipeError, ValueError):
+        process.kill()
+        process.wait()
