@@ -271,6 +271,7 @@ PARTS = {
         environment=(("UNIT_TESTS_ON_SPARK", "1"),),
         reads=(*MODELS, *SPARK),
     ),
+    "grouping": Part("a bill of AWS that Spark groups where it lies", tests=("tests/engines",)),
     "spark-demo": Part("every published table of the demo on both engines", command=("make", "parity-demo", "SCALES=1")),
     "lint": Part("style, types and imports; of the models too", command=("make", "lint-sql", "lint"), reads=MODELS),
 }
