@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any
@@ -44,63 +44,71 @@ _MEANINGS = (
 
 
 class SparkProcess:
-    """Spark, from the first question to `close`. It ends with this object too, and with the process that made it."""
+    """Spark as one store asks it, with what is handed on of its source."""
 
     def __init__(self, uri: str, options: StoreOptions) -> None:
         self._uri = uri
         self._settings = settings_of(uri, options)
-        self._process: subprocess.Popen[str] | None = None
-        self._log: IO[str] | None = None
-        self._lock = threading.Lock()
+        self._running = _shared()
 
     @property
     def pid(self) -> int | None:
         """The process, while there is one."""
-        return self._process.pid if self._process and self._process.poll() is None else None
+        process = self._running.process
+        return process.pid if process and process.poll() is None else None
 
     def ask(self, do: str, **request: Any) -> dict[str, Any]:
         """Ask and wait for the answer; SourceUnreadableError by what failed in Spark."""
-        with self._lock:
-            process = self._started()
-            assert process.stdin and process.stdout
-            try:
-                process.stdin.write(json.dumps({"do": do, **request}) + "\n")
-                process.stdin.flush()
-                line = process.stdout.readline()
-            except BrokenPipeError:
-                line = ""
+        require_spark(self._uri)
+        line = self._running.answer({"do": do, "settings": self._settings, **request})
         if not line:
-            raise self._failure(("its process ended", *self._last_words()))
+            raise self._failure(("its process ended", *self._running.last_words()))
         answer: dict[str, Any] = json.loads(line)
         if names := answer.get("failed"):
             raise self._failure(names)
         return answer
 
     def close(self) -> None:
-        """End Spark and wait for it; it is started again where another question comes."""
-        if self._process is not None:
-            self._ended()
-            self._process = None
+        """End Spark and wait for it; it is started again where another question comes, of whichever store."""
+        self._running.close()
 
-    def _started(self) -> subprocess.Popen[str]:
-        if self._process is None:
-            require_spark(self._uri)
-            self._log = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 - it is the process's
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", str(_PROGRAM)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._log,
-                text=True,
-                encoding="utf-8",
-                env=environment(os.environ),
-            )
-            self._ended = weakref.finalize(self, _end, self._process)
-            assert self._process.stdin
-            self._process.stdin.write(json.dumps(self._settings) + "\n")
-        return self._process
+    def _failure(self, names: Sequence[str]) -> SourceUnreadableError:
+        known = ((reason, remedy) for words, reason, remedy in _MEANINGS for name in names if any(word in name for word in words))
+        reason, remedy = next(known, ("engine_failed", "Look at Spark's own log; then try again, or leave `engine` out."))
+        return SourceUnreadableError(f"{self._uri}: Spark could not answer ({', '.join(names)}).", reason=reason, remedy=remedy)
 
-    def _last_words(self) -> list[str]:
+
+class _Running:
+    """The one process of Spark that all stores of this process ask: two would wait for each other's cores of a cluster.
+
+    It ends with the last store that knows it.
+    """
+
+    def __init__(self) -> None:
+        self.process: subprocess.Popen[str] | None = None
+        self._log: IO[str] | None = None
+        self._lock = threading.Lock()
+
+    def answer(self, request: Mapping[str, Any]) -> str:
+        """The line that answers a request; '' where the process ended."""
+        with self._lock:
+            process = self._started()
+            assert process.stdin and process.stdout
+            try:
+                process.stdin.write(json.dumps(request) + "\n")
+                process.stdin.flush()
+            except BrokenPipeError:
+                return ""
+            return process.stdout.readline()
+
+    def close(self) -> None:
+        """End the process and wait for it."""
+        with self._lock:
+            if self.process is not None:
+                self._ended()
+                self.process = None
+
+    def last_words(self) -> list[str]:
         """Names of what a process that ended printed last: the class of an exception, without its message."""
         if self._log is None:
             return []
@@ -109,10 +117,30 @@ class SparkProcess:
         words = (before.split()[-1] for before, colon, _ in lines if colon and before and not before.startswith(" "))
         return [word for word in words if word.endswith(("Error", "Exception"))][-3:]
 
-    def _failure(self, names: Any) -> SourceUnreadableError:
-        known = ((reason, remedy) for words, reason, remedy in _MEANINGS for name in names if any(word in name for word in words))
-        reason, remedy = next(known, ("engine_failed", "Look at Spark's own log; then try again, or leave `engine` out."))
-        return SourceUnreadableError(f"{self._uri}: Spark could not answer ({', '.join(names)}).", reason=reason, remedy=remedy)
+    def _started(self) -> subprocess.Popen[str]:
+        if self.process is None or self.process.poll() is not None:
+            self._log = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 - it is the process's
+            self.process = subprocess.Popen(
+                [sys.executable, "-P", str(_PROGRAM)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._log,
+                text=True,
+                encoding="utf-8",
+                env=environment(os.environ),
+            )
+            self._ended = weakref.finalize(self, _end, self.process)
+        return self.process
+
+
+_CURRENT: weakref.WeakValueDictionary[str, _Running] = weakref.WeakValueDictionary()
+
+
+def _shared() -> _Running:
+    running = _CURRENT.get("spark")
+    if running is None:
+        _CURRENT["spark"] = running = _Running()
+    return running
 
 
 def require_spark(uri: str) -> None:
@@ -148,7 +176,7 @@ def settings_of(uri: str, options: StoreOptions) -> dict[str, str]:
         found["connection.ssl.enabled"] = str(options.endpoint_url.startswith("https:")).lower()
     if options.requester_pays:
         found["requester.pays.enabled"] = "true"
-    return {f"spark.hadoop.fs.s3a.bucket.{bucket}.{name}": value for name, value in found.items()}
+    return {f"fs.s3a.bucket.{bucket}.{name}": value for name, value in found.items()}
 
 
 def _end(process: subprocess.Popen[str]) -> None:

@@ -48,8 +48,7 @@ WHERE = ("SPARK_CONF_DIR", "SPARK_HOME", "MASTER", "PYSPARK_SUBMIT_ARGS")
 class Engine:
     """A session, opened with the first request that needs it."""
 
-    def __init__(self, settings: Mapping[str, str]) -> None:
-        self._settings = {**OURS, **settings}
+    def __init__(self) -> None:
         self._session: SparkSession | None = None
 
     @property
@@ -58,13 +57,18 @@ class Engine:
         if self._session is None:
             from pyspark.sql import SparkSession
 
-            settings = self._settings if any(name in os.environ for name in WHERE) else {**OF_THIS_MACHINE, **self._settings}
+            settings = OURS if any(name in os.environ for name in WHERE) else {**OF_THIS_MACHINE, **OURS}
             builder = SparkSession.builder.appName("trainledger")
             for name, value in settings.items():
                 builder = builder.config(name, value)
             self._session = builder.getOrCreate()
             self._session.sparkContext.setLogLevel("ERROR")
         return self._session
+
+    def use(self, settings: Mapping[str, str]) -> None:
+        """Take what is handed on of a source: settings of Hadoop for its bucket alone."""
+        for name, value in settings.items():
+            self.spark.conf.set(name, value)
 
     def open(self, files: list[str], view: str) -> dict[str, Any]:
         """Make files a view; return their columns, of all files together, and types."""
@@ -138,6 +142,7 @@ def serve(engine: Engine, requests: queue.Queue[dict[str, Any]], answers: TextIO
     }
     while (request := requests.get()).get("do") != "end":
         try:
+            engine.use(request.pop("settings", {}))
             answer = calls[request.pop("do")](**request)
         except Exception as error:
             traceback.print_exc()  # to the log of the one who started this
@@ -161,4 +166,4 @@ if __name__ == "__main__":
     os.dup2(2, 1)  # what Java prints is no answer
     received: queue.Queue[dict[str, Any]] = queue.Queue()
     threading.Thread(target=listen, args=(received,), daemon=True).start()
-    serve(Engine(received.get()), received, answers)
+    serve(Engine(), received, answers)

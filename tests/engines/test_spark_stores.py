@@ -83,10 +83,10 @@ def test_without_spark_or_java_a_source_is_unreadable_and_the_remedy_names_what_
 def test_of_a_source_spark_is_given_the_endpoint_of_its_bucket_and_who_pays() -> None:
     options = StoreOptions(endpoint_url="http://localhost:9000", requester_pays=True)
     assert spark_process.settings_of("s3://exports/cur", options) == {
-        "spark.hadoop.fs.s3a.bucket.exports.endpoint": "http://localhost:9000",
-        "spark.hadoop.fs.s3a.bucket.exports.path.style.access": "true",
-        "spark.hadoop.fs.s3a.bucket.exports.connection.ssl.enabled": "false",
-        "spark.hadoop.fs.s3a.bucket.exports.requester.pays.enabled": "true",
+        "fs.s3a.bucket.exports.endpoint": "http://localhost:9000",
+        "fs.s3a.bucket.exports.path.style.access": "true",
+        "fs.s3a.bucket.exports.connection.ssl.enabled": "false",
+        "fs.s3a.bucket.exports.requester.pays.enabled": "true",
     }
     assert spark_process.settings_of("s3://exports/cur", StoreOptions()) == {}
 
@@ -117,8 +117,7 @@ def test_what_failed_in_spark_has_a_reason_and_a_remedy(
     """A program that answers as Spark's does, with the names of what failed."""
     program = tmp_path / "program.py"
     program.write_text(
-        "import sys\nsys.stdin.readline()\nsys.stdin.readline()\n"
-        f"print({json.dumps({'failed': names})!r}, flush=True)\nsys.stdin.read()"
+        f"import sys\nsys.stdin.readline()\nprint({json.dumps({'failed': names})!r}, flush=True)\nsys.stdin.read()"
     )
     monkeypatch.setattr(spark_process, "_PROGRAM", program)
     monkeypatch.setattr(spark_process, "require_spark", lambda uri: None)
@@ -126,7 +125,8 @@ def test_what_failed_in_spark_has_a_reason_and_a_remedy(
     with pytest.raises(SourceUnreadableError) as error:
         process.ask("rows", statement="SELECT 1")
     assert (error.value.reason, names[-1] in error.value.message) == (reason, True)
-    assert process.pid is not None
+    other = spark_process.SparkProcess("s3://bucket/other", StoreOptions())
+    assert process.pid is not None and other.pid == process.pid, "two would wait for each other's cores"
     process.close()
     assert process.pid is None
 
@@ -143,7 +143,7 @@ def test_a_spark_that_ends_by_itself_is_an_error_with_the_class_of_what_it_print
     assert "secret" not in error.value.message
 
 
-@pytest.mark.parametrize(("sent", "code"), [('{"a": "b"}\n', 1), ('{"a": "b"}\n{"do": "end"}\n', 0), ("", 1)])
+@pytest.mark.parametrize(("sent", "code"), [("", 1), ('{"do": "end"}\n', 0)])
 def test_the_program_ends_with_the_one_who_started_it(sent: str, code: int) -> None:
     done = subprocess.run(
         [sys.executable, "-P", str(PROGRAM)], input=sent, capture_output=True, text=True, timeout=60, check=False
