@@ -148,6 +148,9 @@ class Opened:
     relation: str
     types: Mapping[str, str]
     among: tuple[str, ...] = ()  # the files by the names that the relation has of them, where it has others too
+    table: str = ""  # which table that is; '' where it is the files alone
+    version: str = ""  # of the table, where it has versions
+    untried: str = ""  # what of it no test runs
 
 
 class Engine(Protocol):

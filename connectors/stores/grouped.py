@@ -102,7 +102,7 @@ class GroupedStore(Remote):
         files = self._files(info)
         self._keep_below_cap(info)
         try:
-            opened = self.engine.open([self.files.uri_of(file.key) for file in files])
+            opened = self.opened(info)
             sql = self.groups.statement(opened.relation, opened.types, opened.among, self.uri)
             asked = self.engine.ask(sql)
             written = self._write(asked, path)
@@ -121,6 +121,10 @@ class GroupedStore(Remote):
     def answered(self) -> Mapping[str, tuple[str, int]]:
         """What sums are stated of an answer: by the name of each its column in the file, and the decimals."""
         return self.groups.answered
+
+    def opened(self, info: ObjectInfo) -> Opened:
+        """What a statement about the files of an answer reads."""
+        return self.engine.open([self.files.uri_of(file.key) for file in self._files(info)])
 
     def _files(self, info: ObjectInfo, *, again: bool = False) -> tuple[ObjectInfo, ...]:
         """The files of an answer, as they are listed now."""
@@ -182,7 +186,7 @@ class GroupedStore(Remote):
             uri = self.files.uri_of(file.key)
             if uri.partition("://")[2] not in seen and opened.among and self._has_rows(file):
                 raise SourceUnreadableError(
-                    f"{uri} is not in {opened.relation}, the table of {self.engine.name}.",
+                    f"{uri} is not in {opened.table}, the table of {self.engine.name}.",
                     place=Place(file.key),
                     reason="missing_partition",
                     remedy="Give the table the partition of this month: by MSCK REPAIR TABLE, a crawler or partition projection.",
@@ -201,7 +205,8 @@ class GroupedStore(Remote):
         """What was asked and when, of which files, how many rows they had and gave, and what their own rows add up to."""
         record = {
             "engine": self.engine.name,
-            "table": opened.relation,
+            "table": opened.table or None,
+            "table_version": opened.version or None,
             "asked": self.groups.version,
             "query_id": asked.query_id,
             "asked_at": asked.asked_at.isoformat(),

@@ -30,6 +30,7 @@ FROM {table}.entries VERSION AS OF {snapshot} AS entries
 LEFT JOIN {table}.snapshots AS snapshots ON entries.snapshot_id = snapshots.snapshot_id
 WHERE entries.status < 2
 ORDER BY path"""
+_TRIED = "hadoop"
 _LITERALS = {"timestamp_ntz": "TIMESTAMP_NTZ", "date": "DATE"}
 
 
@@ -52,7 +53,7 @@ class SparkTable(SparkEngine):
         period, literal = _quoted(self._period), _LITERALS.get(self._types[self._period], "TIMESTAMP")
         first, end = (f"{literal} '{day:%Y-%m-%d}'" for day in _bounds(month))
         relation = f"(\n    SELECT *, _file FROM {self.relation}\n    WHERE {period} >= {first} AND {period} < {end}\n  )"
-        return Opened(relation, self._types)
+        return Opened(relation, self._types, table=self._table, version=str(self.snapshot), untried=self._untried)
 
     @property
     def relation(self) -> str:
@@ -92,6 +93,15 @@ class SparkTable(SparkEngine):
     def _types(self) -> Mapping[str, str]:
         found: Mapping[str, str] = self.process.ask("describe", relation=self.relation)["types"]
         return found
+
+    @cached_property
+    def _untried(self) -> str:
+        """That the catalogue is of another kind than the one that tests have; in the words of the catalogue's own setting."""
+        catalogue = self.uri.partition("://")[2].partition("/")[0]
+        [row] = self._rows(f"SET spark.sql.catalog.{catalogue}.type")
+        if row["value"] == _TRIED:
+            return ""
+        return f"catalogue {catalogue} of Spark is not of type {_TRIED}, the only one tried: Glue, Hive, REST were not"
 
     def _rows(self, statement: str, **names: Any) -> list[dict[str, Any]]:
         asked = self.process.ask("rows", statement=statement.format(table=self._table, **names))

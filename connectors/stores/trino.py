@@ -45,7 +45,7 @@ class TrinoEngine:
     def open(self, files: Sequence[str]) -> Opened:
         """The table, of which a statement reads these files. It knows them by a name of either client of S3."""
         named = (f"{scheme}{file.removeprefix('s3:')}" for file in files for scheme in ("s3:", "s3a:"))
-        return Opened(self.relation, self._types, tuple(named))
+        return Opened(self.relation, self._types, tuple(named), table=self.relation)
 
     @cached_property
     def _types(self) -> Mapping[str, str]:

@@ -28,7 +28,7 @@ from tests.oracle import any_bill
 from tests.oracle.builders import Exports
 from tests.s3 import CREDENTIALS, s3_server
 
-pytestmark = [pytest.mark.slow, pytest.mark.proved_by("grouping")]
+pytestmark = [pytest.mark.slow, pytest.mark.proved_by("engines")]
 
 NOW = "2026-06-20T00:00:00Z"
 BUCKET, NAMESPACE, LOCATION = "company-exports", f"{CATALOGUE}.billing", f"iceberg://{CATALOGUE}/billing"

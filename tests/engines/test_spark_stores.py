@@ -15,6 +15,7 @@ import duckdb
 import pytest
 
 from connectors.aws import cur
+from connectors.aws.cur_columns import SCHEMA
 from connectors.aws.grouped_bill import grouped_bill, rows_of_group
 from connectors.deliveries import Delivery
 from connectors.errors import ConnectorError, SourceUnreadableError
@@ -22,10 +23,12 @@ from connectors.stores import StoreOptions, spark_process
 from connectors.stores.grouped import GroupedStore
 from connectors.stores.iceberg import SparkTable, TableFiles
 from dagster_project.base.failures import UsageError
-from dagster_project.settings import load_settings
+from dagster_project.doctor.engines import check_engine
+from dagster_project.settings import SourceSettings, load_settings
 
 PROGRAM = Path(spark_process.__file__).with_name("spark_program.py")
 LOCATION = "iceberg://lake/billing/cur"
+COLUMNS = [column.name for column in SCHEMA if column.required]
 
 
 # --- configuration ------------------------------------------------------------------------------------------------------
@@ -159,6 +162,7 @@ class Metadata:
     """What Spark states of a table: its snapshot, and the entries of it."""
 
     snapshot: int = 7
+    catalogue: str = "hadoop"
     entries: list[dict[str, Any]] = field(default_factory=list)
 
     def add(self, path: str, month: str = "2026-04", **more: Any) -> None:
@@ -168,18 +172,20 @@ class Metadata:
     def table(self) -> SparkTable:
         """A table whose process answers with these."""
         table = SparkTable(LOCATION, StoreOptions(groups=grouped_bill("spark", ["training_run_id"])))
-        answers = {"refs": [{"snapshot_id": self.snapshot}], "entries": self.entries}
+        answers = {"refs": [{"snapshot_id": self.snapshot}], "entries": self.entries, "SET": [{"value": self.catalogue}]}
         table.process.ask = self.asked(answers)  # type: ignore[method-assign]
         return table
 
     @staticmethod
     def asked(answers: dict[str, list[dict[str, Any]]]) -> Any:
-        types: Any = {"bill_billing_period_start_date": "timestamp_ntz"}
-        return lambda do, **request: (
-            {"types": types}
-            if do == "describe"
-            else {"rows": answers["entries" if ".entries" in request["statement"] else "refs"]}
-        )
+        types = {**dict.fromkeys(COLUMNS, "string"), "bill_billing_period_start_date": "timestamp_ntz"}
+        types |= {"line_item_unblended_cost": "double", "line_item_usage_start_date": "date", "line_item_usage_end_date": "date"}
+
+        def ask(do: str, **request: Any) -> dict[str, Any]:
+            kind = next(iter(name for name in answers if name in request.get("statement", "")), "")
+            return {"types": types} if do == "describe" else {"rows": answers[kind]}
+
+        return ask
 
 
 def deliveries(metadata: Metadata) -> dict[str, Delivery]:
@@ -244,6 +250,20 @@ def test_an_answer_is_priced_by_the_bytes_of_the_months_files() -> None:
     assert read.bytes == 90_000_000 * groups.reads
     with pytest.raises(SourceUnreadableError, match="would read up to 180000000 bytes"):
         store.fetch(delivery.objects[0], Path("unwritten.parquet"))
+
+
+@pytest.mark.parametrize(("catalogue", "before"), [("hadoop", []), ("glue", ["warning"])])
+def test_doctor_states_table_and_bytes_and_warns_of_a_catalogue_that_was_not_tried(catalogue: str, before: list[str]) -> None:
+    metadata = Metadata(catalogue=catalogue)
+    metadata.add("a.parquet", size=30_000_000)
+    table = metadata.table()
+    store = GroupedStore(TableFiles(table), table, StoreOptions(groups=grouped_bill("spark", ["training_run_id"])))
+    deliveries = [store.answer_of(one) for one in cur.find_deliveries(store)]
+    source = SourceSettings(name="cur", kind="aws_cur", location=LOCATION, engine="spark")  # type: ignore[arg-type]
+    checks = list(check_engine(source, store, deliveries))
+    assert [check.outcome for check in checks] == [*before, "ok", "ok", "warning"]
+    assert f"Apache Spark has `lake`.`billing`.`cur` with {len(COLUMNS)} columns" in checks[-3].message
+    assert (catalogue == "glue") == ("Glue, Hive, REST were not" in checks[0].message)
 
 
 # --- the statement ------------------------------------------------------------------------------------------------------
