@@ -27,20 +27,33 @@ from connectors.stores import StoreOptions
 _PROGRAM = Path(__file__).with_name("spark_program.py")
 _WAIT = 60  # seconds in which an ended Spark puts its house in order
 # by a word in the names of what failed: the reason, and what helps
-_MEANINGS = (
-    (("ClassNotFoundException", "UnsupportedFileSystemException"), "missing_library",
-     "Give Spark its client of S3, hadoop-aws in the version of its Hadoop, and for a table that of its catalogue."),
-    (("AccessDeniedException", "AccessControlException"), "permission_denied",
-     "Let the identity that Spark runs as list and read the export: it is not that of this machine."),
-    (("NoAuthWithAWSException", "NoAwsCredentialsException", "CredentialInitializationException"), "no_credentials",
-     "Give Spark credentials for the bucket, as its client of S3 takes them (fs.s3a.aws.credentials.provider)."),
-    (("FileNotFoundException", "PATH_NOT_FOUND", "NotFoundException"), "missing_object",
-     "Look whether the files are still where the manifest names them; then try again."),
-    (("TABLE_OR_VIEW_NOT_FOUND", "NoSuchTableException", "NoSuchNamespaceException", "CATALOG_NOT_FOUND"), "missing_table",
-     "Check the name of the table, and that Spark's settings have its catalogue."),
-    (("SCHEMA", "FAILED_READ_FILE", "FAILED_MERGE_SCHEMA", "CAST_INVALID_INPUT"), "unreadable_rows",
-     "Leave `engine` out of this source once: then each file is checked by itself, and what is wrong is named."),
-)  # fmt: skip
+_NO_LIBRARY = (
+    "missing_engine",
+    "Give Spark its client of S3, hadoop-aws in the version of its Hadoop, and for a table the library of its catalogue.",
+)
+_NO_RIGHT = ("permission_denied", "Let the identity that Spark runs as list and read the export: it is not that of this machine.")
+_NO_LOGIN = (
+    "no_credentials",
+    "Give Spark credentials for the bucket, as its client of S3 takes them (fs.s3a.aws.credentials.provider).",
+)
+_NO_FILE = ("missing_object", "Look whether the files are still where they were listed; then try again.")
+_NO_TABLE = ("missing_table", "Check the name of the table, and that Spark's settings have its catalogue.")
+_FAILED = ("engine_failed", "Look at Spark's own log; then try again, or leave `engine` out of this source.")
+_MEANINGS = {
+    "ClassNotFoundException": _NO_LIBRARY,
+    "UnsupportedFileSystemException": _NO_LIBRARY,
+    "AccessDeniedException": _NO_RIGHT,
+    "AccessControlException": _NO_RIGHT,
+    "NoAuthWithAWSException": _NO_LOGIN,
+    "CredentialInitializationException": _NO_LOGIN,
+    "PATH_NOT_FOUND": _NO_FILE,
+    "FileNotFoundException": _NO_FILE,
+    "NotFoundException": _NO_FILE,
+    "TABLE_OR_VIEW_NOT_FOUND": _NO_TABLE,
+    "NoSuchTableException": _NO_TABLE,
+    "NoSuchNamespaceException": _NO_TABLE,
+    "CATALOG_NOT_FOUND": _NO_TABLE,
+}
 
 
 class SparkProcess:
@@ -73,8 +86,8 @@ class SparkProcess:
         self._running.close()
 
     def _failure(self, names: Sequence[str]) -> SourceUnreadableError:
-        known = ((reason, remedy) for words, reason, remedy in _MEANINGS for name in names if any(word in name for word in words))
-        reason, remedy = next(known, ("engine_failed", "Look at Spark's own log; then try again, or leave `engine` out."))
+        known = (meaning for word, meaning in _MEANINGS.items() if any(word in name for name in names))
+        reason, remedy = next(known, _FAILED)
         return SourceUnreadableError(f"{self._uri}: Spark could not answer ({', '.join(names)}).", reason=reason, remedy=remedy)
 
 

@@ -110,7 +110,7 @@ def test_the_pyspark_of_spark_home_goes_before_an_installed_one(tmp_path: Path) 
         (["Py4JJavaError", "java.nio.file.AccessDeniedException"], "permission_denied"),
         (["AnalysisException", "PATH_NOT_FOUND"], "missing_object"),
         (["AnalysisException", "TABLE_OR_VIEW_NOT_FOUND"], "missing_table"),
-        (["Py4JJavaError", "java.lang.RuntimeException", "java.lang.ClassNotFoundException"], "missing_library"),
+        (["Py4JJavaError", "java.lang.RuntimeException", "java.lang.ClassNotFoundException"], "missing_engine"),
         (["java.lang.OutOfMemoryError"], "engine_failed"),
     ],
 )
