@@ -30,6 +30,9 @@ OURS = {
     "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
     "spark.sql.parquet.inferTimestampNTZ.enabled": "false",
     "spark.sql.parquet.int96AsTimestamp": "true",
+    # a file that cannot be read, or is gone, is an error and never no rows
+    "spark.sql.files.ignoreCorruptFiles": "false",
+    "spark.sql.files.ignoreMissingFiles": "false",
     # a literal with an exponent is a double, and 'text' in single quotes a text
     "spark.sql.legacy.exponentLiteralAsDecimal.enabled": "false",
     "spark.sql.parser.escapedStringLiterals": "false",
