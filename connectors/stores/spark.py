@@ -10,12 +10,13 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
-
-import pyarrow as pa
-import pyarrow.parquet as pq
+from typing import TYPE_CHECKING
 
 from connectors.stores import Asked, Opened, StoreOptions
 from connectors.stores.spark_process import SparkProcess
+
+if TYPE_CHECKING:  # a look loads no Arrow
+    import pyarrow as pa
 
 _ROWS = 20_000  # of an answer that are here at one time
 
@@ -38,6 +39,8 @@ class SparkEngine:
 
     def ask(self, sql: str) -> Asked:
         """Run a statement. Its answer is on this machine when it is given."""
+        import pyarrow.parquet as pq
+
         folder = tempfile.TemporaryDirectory(prefix="answer-")
         path = Path(folder.name) / "answer.parquet"
         try:
@@ -50,5 +53,7 @@ class SparkEngine:
 
 
 def _batches(path: Path, folder: tempfile.TemporaryDirectory[str]) -> Iterator[pa.RecordBatch]:
+    import pyarrow.parquet as pq
+
     with folder, pq.ParquetFile(path) as file:
         yield from file.iter_batches(_ROWS)
