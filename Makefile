@@ -93,7 +93,7 @@ lint-sql: .venv/installed-test
 
 # engines that no wheel carries, for tests of bills that are asked where they lie. Trino 368 runs on Java 11 and 17, and of its sixty
 # plugins one is asked; the others are 2 GB
-engines: .engines/trino-server-368/lib
+engines: .engines/trino-server-368/lib .venv-spark/installed .engines/spark/installed
 .engines/trino-server-368/lib:
 	@command -v mvn >/dev/null || { $(APT_INSTALL) --no-install-recommends maven >/dev/null; } \
 	  || { echo "no Maven here and no right to install it: tests of bills that are asked where they lie will be skipped"; exit 0; }; \
@@ -155,6 +155,19 @@ focus-validator: .venv/bin/uv
 	$(BIN)/uv pip install -q --python .venv-focus/bin/python --require-hashes -r requirements/focus-validator.lock
 	touch $@
 
+# a Spark with the release that Iceberg has a runtime for, and Hadoop's own for S3; beside that of the extra `scale`, which is newer
+.venv-spark/installed: .venv/bin/uv requirements/engine-spark.lock
+	$(BIN)/uv venv -q --allow-existing --python $(BIN)/python .venv-spark
+	$(BIN)/uv pip install -q --python .venv-spark/bin/python --require-hashes -r requirements/engine-spark.lock
+	touch $@
+.engines/spark/installed: requirements/engine-spark-jars.lock   # its lines: sha256, file, artifact of Maven
+	@command -v mvn >/dev/null || { $(APT_INSTALL) --no-install-recommends maven >/dev/null; } \
+	  || { echo "no Maven here and no right to install it: tests of bills that Spark groups will be skipped"; exit 0; }; \
+	rm -rf $(@D) && mkdir -p $(@D) && while read -r sum file artifact; do \
+	  mvn -q -B dependency:copy -Dartifact=$$artifact -DoutputDirectory=$(abspath $(@D)) </dev/null || exit 1; \
+	  echo "$$sum  $(@D)/$$file" | sha256sum --quiet -c - || exit 1; \
+	done < $< && touch $@
+
 # what builds the site, and the command line that the tutorial's readers have, with pins that must not bind ours
 .venv-docs/installed: .venv/bin/uv requirements/docs.lock
 	$(BIN)/uv venv -q --allow-existing --python $(BIN)/python .venv-docs
@@ -181,6 +194,7 @@ lock: .venv/bin/uv
 	$(LOCK) requirements/focus-validator.in -o $(LOCKS)/focus-validator.lock
 	$(LOCK) requirements/release.in -o $(LOCKS)/release.lock
 	$(LOCK) requirements/docs.in -o $(LOCKS)/docs.lock
+	$(LOCK) requirements/engine-spark.in -o $(LOCKS)/engine-spark.lock
 
 clean:
-	rm -rf .venv .venv-bigquery .venv-xprof-peer .venv-focus .venv-release .venv-docs build dist *.egg-info $(DEMO)
+	rm -rf .engines .venv .venv-spark .venv-bigquery .venv-xprof-peer .venv-focus .venv-release .venv-docs build dist *.egg-info $(DEMO)

@@ -247,9 +247,9 @@ PARTS = {
         reads=("connectors/gcp", "tests/bigquery", "tests/connectors", "requirements"),
     ),
     "engines": Part(
-        "bills of AWS that are asked where they lie: a real Trino server over the tests' S3 server",
-        tests=("tests/engines/test_grouped_aws_bills.py",),
-        reads=("connectors", "dagster_project", "dbt", "requirements/test.lock", "tests/engines", "tests/oracle"),
+        "bills of AWS that are asked where they lie: a real Trino server, and Spark on two workers, over the tests' S3 server",
+        tests=("tests/engines/test_grouped_aws_bills.py", "tests/engines/test_spark_groups_a_bill.py"),
+        reads=("connectors", "dagster_project", "dbt", "requirements", "tests/engines", "tests/oracle", "tests/spark/workers.py"),
     ),
     "wheel": Part(
         "the wheel on every Python there is, that of auditors alone, and a release made twice",

@@ -31,6 +31,7 @@ class GroupedBill:
     dialect: Dialect
     run_tag_keys: tuple[str, ...]
     reads: int = READS
+    period: str = "bill_billing_period_start_date"
 
     @property
     def version(self) -> str:
@@ -94,6 +95,13 @@ def grouped_bill(engine: str, run_tag_keys: Iterable[str]) -> GroupedBill:
     return GroupedBill(DIALECTS[engine], tuple(run_tag_keys))
 
 
-def rows_of_group(engine: str, relation: str) -> str:
-    """SQL of DuckDB that makes, of a row `its` of staging, the statement that lists the rows of a group."""
+def rows_of_group(engine: str, location: str, table: str) -> str:
+    """SQL of DuckDB that makes, of a row `its` of staging, the statement that lists the rows of a group.
+
+    `table`: that of the engine, as a FROM has it; without one the files beside which the answer has its name.
+    """
+    relation = "'" + table.replace("'", "''") + "'"
+    if not table:
+        below = location.replace("s3://", "s3a://").rstrip("/").replace("'", "''")
+        relation = f"'parquet.`{below}/' || regexp_replace(its.source_object, '[^/]*$', '') || '`'"
     return rows_of_group_sql(relation, DIALECTS[engine])

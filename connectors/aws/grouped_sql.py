@@ -67,6 +67,7 @@ _STAGED = {
 }
 _KINDS = {"double": "double", "decimal": "exact", "bigint": "exact", "int": "exact", "integer": "exact", "smallint": "exact"}
 _KINDS |= {"varchar": "text", "string": "text", "char": "text", "timestamp": "time", "date": "time", "map": "map"}
+_KINDS |= {"timestamp_ntz": "time"}
 _FITTING = {Number: {"double", "exact"}, Timestamp: {"time"}, TextMap: {"map"}}
 
 
@@ -159,20 +160,21 @@ def grouped_sql(table: Table, run_tag_keys: Iterable[str], files: Iterable[str] 
 
 
 def rows_of_group_sql(relation: str, dialect: Dialect) -> str:
-    """SQL of DuckDB that makes, of a row `its` of staging, the statement that lists the rows of a group in the table.
+    """SQL of DuckDB that makes, of a row `its` of staging, the statement that lists the rows of a group.
 
-    A group is named by its day of use and by the columns that a row of staging has of it. Rows that travelled by themselves may
-    have the same.
+    `relation` is SQL of DuckDB too: what the statement is about. A group is named by its day of use and by the columns that a row
+    of staging has of it. Rows that travelled by themselves may have the same.
     """
 
     def condition(column: str, name: str) -> str:
-        value = f"replace(its.{name}, chr(39), chr(39) || chr(39))"
-        begins = f"' AND {dialect.quoted(column)} = ' || chr(39) || {value} || chr(39)"
+        begins = f"' AND {dialect.quoted(column)} = ' || chr(39) || {dialect.escaped(f'its.{name}')} || chr(39)"
         return f"case when nullif(its.{name}, '') is not null then {begins} else '' end"
 
-    begins = f"SELECT * FROM {relation} WHERE {dialect.of_day(dialect.quoted(_START))} = TIMESTAMP ".replace("'", "''")
+    of_day = dialect.of_day(dialect.quoted(_START)).replace("'", "''")
     day = "chr(39) || strftime(its.charge_period_start, '%Y-%m-%d 00:00:00') || chr(39)"
-    return f"'{begins}' || {day} || " + " || ".join(condition(column, name) for column, name in _STAGED.items())
+    return f"'SELECT * FROM ' || {relation} || ' WHERE {of_day} = TIMESTAMP ' || {day} || " + " || ".join(
+        condition(column, name) for column, name in _STAGED.items()
+    )
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ class Dialect:
     is_nan: str
     of_day: Callable[[str], str]  # the first instant of the day of an instant
     literal: Callable[[str], str]
+    escaped: Callable[[str], str]  # by SQL of DuckDB: a text as it is between the quotes of a literal
     has_match: Callable[[str, str], str]  # whether a text has a part that a pattern matches
     entry: Callable[[str, str], str]  # the value of a literal key of a map, null without one
     has_key: Callable[[str, Callable[[str], str]], str]  # whether a map has a key of which a condition holds
@@ -65,6 +66,7 @@ TRINO = Dialect(
     is_nan="is_nan",
     of_day=lambda x: f"date_trunc('day', {x})",
     literal=_with_doubled_quotes,
+    escaped=lambda text: f"replace({text}, chr(39), chr(39) || chr(39))",
     has_match=lambda x, pattern: f"regexp_like({x}, {_with_doubled_quotes(pattern)})",
     entry=lambda column, key: f"element_at({column}, {_with_doubled_quotes(key)})",
     has_key=lambda column, holds: f"any_match(map_keys({column}), k -> {holds('k')})",
@@ -76,12 +78,13 @@ SPARK = Dialect(
     quote="`",
     text_type="STRING",
     double_type="DOUBLE",
-    path="_metadata.file_path",
+    path="_file",
     all_of=lambda x: f"collect_set({x})",
     any_value="any_value",
     is_nan="isnan",
     of_day=lambda x: f"date_trunc('DAY', {x})",
     literal=_with_escapes,
+    escaped=lambda text: f"replace(replace({text}, chr(92), chr(92) || chr(92)), chr(39), chr(92) || chr(39))",
     has_match=lambda x, pattern: f"({x} RLIKE {_with_escapes(pattern)})",
     entry=lambda column, key: f"element_at({column}, {_with_escapes(key)})",
     has_key=lambda column, holds: f"exists(map_keys({column}), k -> {holds('k')})",

@@ -105,6 +105,11 @@ class GroupReading(Protocol):
         ...
 
     @property
+    def period(self) -> str:
+        """The column whose month a file is of."""
+        ...
+
+    @property
     def reads(self) -> int:
         """How often the statement reads the bytes of a delivery, at most."""
         ...
@@ -132,22 +137,33 @@ class GroupReading(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A statement that runs: its rows as they come, and what is known of it when the last one came."""
+    """A statement that runs: its rows as they come, or batches of Arrow, and what is known of it when the last one came."""
 
     names: tuple[str, ...]
-    rows: Iterator[Sequence[Sequence[Any]]]
+    rows: Iterator[Any]
     query_id: str
     asked_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What a statement about some files reads: a relation as a FROM has it, its columns and types."""
+
+    relation: str
+    types: Mapping[str, str]
+    among: tuple[str, ...] = ()  # the files by the names that the relation has of them, where it has others too
+    table: str = ""  # which table that is; '' where it is the files alone
+    version: str = ""  # of the table, where it has versions
+    untried: str = ""  # what of it no test runs
 
 
 class Engine(Protocol):
     """What answers SQL over the files of a bucket."""
 
     name: str
-    relation: str  # its table, as a FROM has it
 
-    def types(self) -> Mapping[str, str]:
-        """The columns of the table and their types. It costs nothing."""
+    def open(self, files: Sequence[str]) -> Opened:
+        """Return what a statement about these files reads, by their full names."""
         ...
 
     def ask(self, sql: str) -> Asked:

@@ -20,7 +20,7 @@ import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 from connectors.errors import SourceUnreadableError
-from connectors.stores import Asked, StoreOptions
+from connectors.stores import Asked, Opened, StoreOptions
 from connectors.stores.grouped import relation_of
 from connectors.stores.s3_access import NO_CREDENTIALS, session_of
 
@@ -45,8 +45,13 @@ class AthenaEngine:
         self._workgroup, (self._catalog, self._database, self._table) = parts.netloc, names
         self.relation = relation_of(self.url)
 
-    def types(self) -> Mapping[str, str]:
-        """The columns of the table and their types."""
+    def open(self, files: Sequence[str]) -> Opened:
+        """The table, of which a statement reads these files. It knows them by a name of either client of S3."""
+        named = (f"{scheme}{file.removeprefix('s3:')}" for file in files for scheme in ("s3:", "s3a:"))
+        return Opened(self.relation, self._types, tuple(named), table=self.relation)
+
+    @cached_property
+    def _types(self) -> Mapping[str, str]:
         with self._named_errors():
             answer = self.client.get_table_metadata(
                 CatalogName=self._catalog, DatabaseName=self._database, TableName=self._table, WorkGroup=self._workgroup

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -18,7 +17,18 @@ from urllib.parse import urlsplit
 import msgspec
 
 from connectors.errors import ConnectorError, Place, SourceUnreadableError
-from connectors.stores import LEAST_BILLED, READ_LIMIT, Asked, Engine, GroupReading, ObjectInfo, ObjectStore, Read, StoreOptions
+from connectors.stores import (
+    LEAST_BILLED,
+    READ_LIMIT,
+    Asked,
+    Engine,
+    GroupReading,
+    ObjectInfo,
+    ObjectStore,
+    Opened,
+    Read,
+    StoreOptions,
+)
 from connectors.stores.transfer import Remote, broken, changed, hash_of
 
 if TYPE_CHECKING:  # a look lists files and loads no Arrow
@@ -28,9 +38,13 @@ if TYPE_CHECKING:  # a look lists files and loads no Arrow
 LINES, IS_TOTAL, FILES = "line_count", "is_total", "files"
 
 
-def relation_of(engine_url: str) -> str:
-    """The table of an `engine_url` as a FROM has it: its last three names."""
-    return ".".join(f'"{name}"' for name in urlsplit(engine_url).path.strip("/").split("/"))
+def relation_of(engine_url: str | None, location: str = "") -> str:
+    """The table of an `engine_url`, or of a location that is one, as a FROM has it; of a location of files alone nothing."""
+    if engine_url:
+        return ".".join(f'"{name}"' for name in urlsplit(engine_url).path.strip("/").split("/"))
+    scheme, _, names = location.partition("://")
+    quoted = ("`" + name.replace("`", "``") + "`" for name in names.strip("/").split("/"))
+    return ".".join(quoted) if scheme == "iceberg" else ""
 
 
 @dataclass
@@ -87,13 +101,13 @@ class GroupedStore(Remote):
             return self.files.fetch(info, path)
         files = self._files(info)
         self._keep_below_cap(info)
-        uris = [f"{scheme}{self.uri_of(file.key).removeprefix('s3:')}" for file in files for scheme in ("s3:", "s3a:")]
-        sql = self.groups.statement(self.engine.relation, self.types, uris, self.uri)
         try:
+            opened = self.opened(info)
+            sql = self.groups.statement(opened.relation, opened.types, opened.among, self.uri)
             asked = self.engine.ask(sql)
             written = self._write(asked, path)
-            self._check_files(info, files, written)
-            self._queries[info.key] = self._record(info, files, sql, asked, written)
+            self._check_files(info, files, opened, written)
+            self._queries[info.key] = self._record(info, files, opened, sql, asked, written)
         except ConnectorError:
             path.unlink(missing_ok=True)
             raise
@@ -108,10 +122,9 @@ class GroupedStore(Remote):
         """What sums are stated of an answer: by the name of each its column in the file, and the decimals."""
         return self.groups.answered
 
-    @cached_property
-    def types(self) -> Mapping[str, str]:
-        """The columns of the engine's table."""
-        return self.engine.types()
+    def opened(self, info: ObjectInfo) -> Opened:
+        """What a statement about the files of an answer reads."""
+        return self.engine.open([self.files.uri_of(file.key) for file in self._files(info)])
 
     def _files(self, info: ObjectInfo, *, again: bool = False) -> tuple[ObjectInfo, ...]:
         """The files of an answer, as they are listed now."""
@@ -146,31 +159,34 @@ class GroupedStore(Remote):
         schema = self.groups.arrow_schema(names)
         with pq.ParquetWriter(path, schema, compression="zstd") as writer:
             for rows in asked.rows:
-                if not rows:
+                if not len(rows):
                     continue
-                columns = dict(zip(asked.names, zip(*rows, strict=True), strict=True))
+                values = rows.columns if isinstance(rows, pa.RecordBatch) else zip(*rows, strict=True)
+                columns = dict(zip(asked.names, values, strict=True))
                 batch = pa.RecordBatch.from_arrays(
                     [_array(columns[name], schema.field(name).type) for name in names], schema=schema
                 )
                 is_total = _array(columns[IS_TOTAL], pa.bool_())
                 if totals := batch.filter(is_total).to_pylist():
                     place = pc.index(is_total, True).as_py()
-                    written.total = {**totals[0], FILES: columns[FILES][place]}
+                    files = columns[FILES][place]
+                    written.total = {**totals[0], FILES: files.as_py() if isinstance(files, pa.Scalar) else files}
                 groups = batch.filter(pc.invert(is_total))
                 writer.write_batch(groups)
                 written.rows += groups.num_rows
         return written
 
-    def _check_files(self, info: ObjectInfo, files: Sequence[ObjectInfo], written: _Written) -> None:
+    def _check_files(self, info: ObjectInfo, files: Sequence[ObjectInfo], opened: Opened, written: _Written) -> None:
         """The table had every file that has rows, and the files are still those that were listed."""
         where = self.uri_of(info.key)
         if not written.total:
             raise broken(where, info.key, "the answer has no sums of its rows")
         seen = {name.partition("://")[2] for name in (written.total[FILES] or "").splitlines()}
         for file in files:
-            if self.uri_of(file.key).partition("://")[2] not in seen and self._has_rows(file):
+            uri = self.files.uri_of(file.key)
+            if uri.partition("://")[2] not in seen and opened.among and self._has_rows(file):
                 raise SourceUnreadableError(
-                    f"{self.uri_of(file.key)} is not in {self.engine.relation}, the table of {self.engine.name}.",
+                    f"{uri} is not in {opened.table}, the table of {self.engine.name}.",
                     place=Place(file.key),
                     reason="missing_partition",
                     remedy="Give the table the partition of this month: by MSCK REPAIR TABLE, a crawler or partition projection.",
@@ -183,11 +199,14 @@ class GroupedStore(Remote):
 
         return bool(pq.read_metadata(pa.BufferReader(self.files.read(file))).num_rows)
 
-    def _record(self, info: ObjectInfo, files: Sequence[ObjectInfo], sql: str, asked: Asked, written: _Written) -> bytes:
+    def _record(
+        self, info: ObjectInfo, files: Sequence[ObjectInfo], opened: Opened, sql: str, asked: Asked, written: _Written
+    ) -> bytes:
         """What was asked and when, of which files, how many rows they had and gave, and what their own rows add up to."""
         record = {
             "engine": self.engine.name,
-            "table": self.engine.relation,
+            "table": opened.table or None,
+            "table_version": opened.version or None,
             "asked": self.groups.version,
             "query_id": asked.query_id,
             "asked_at": asked.asked_at.isoformat(),
@@ -202,9 +221,11 @@ class GroupedStore(Remote):
 
 
 def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """A column of an answer. Some engines answer in text; maps come as JSON."""
+    """A column of an answer. Some engines answer in text; maps come as JSON, where no Arrow comes."""
     import pyarrow as pa
 
+    if isinstance(values, pa.Array):
+        return values.cast(kind)
     if pa.types.is_map(kind):
         document = b"[" + ",".join(pa.array(values, pa.string()).fill_null("null").to_pylist()).encode() + b"]"
         maps = msgspec.json.decode(document, type=list[dict[str, str | None] | None])

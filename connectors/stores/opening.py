@@ -30,6 +30,12 @@ def open_store(location: str, *, base: Path, options: StoreOptions | None = None
 
         files = S3Store(location, options)
         return _asked(files, options) if options.groups else files
+    if scheme == "iceberg" and options.groups:
+        from connectors.stores.grouped import GroupedStore
+        from connectors.stores.iceberg import SparkTable, TableFiles
+
+        table = SparkTable(location, options)
+        return GroupedStore(TableFiles(table), table, options)
     if scheme == "gs":
         from connectors.stores.gcs import BucketStore
 
@@ -65,6 +71,10 @@ def _asked(files: ObjectStore, options: StoreOptions) -> ObjectStore:
         from connectors.stores.athena import AthenaEngine
 
         return GroupedStore(files, AthenaEngine(options), options)
+    if options.engine == "spark":
+        from connectors.stores.spark import SparkEngine
+
+        return GroupedStore(files, SparkEngine(files.uri, options), options)
     from connectors.stores.trino import TrinoEngine
 
     return GroupedStore(files, TrinoEngine(options), options)

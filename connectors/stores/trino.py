@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from connectors.errors import SourceUnreadableError
-from connectors.stores import Asked, StoreOptions
+from connectors.stores import Asked, Opened, StoreOptions
 from connectors.stores.grouped import relation_of
 
 _ROWS = 20_000  # of an answer that are here at one time
@@ -42,8 +42,13 @@ class TrinoEngine:
         self._catalog, self._schema, _ = names
         self.relation = relation_of(self.url)
 
-    def types(self) -> Mapping[str, str]:
-        """The columns of the table and their types."""
+    def open(self, files: Sequence[str]) -> Opened:
+        """The table, of which a statement reads these files. It knows them by a name of either client of S3."""
+        named = (f"{scheme}{file.removeprefix('s3:')}" for file in files for scheme in ("s3:", "s3a:"))
+        return Opened(self.relation, self._types, tuple(named), table=self.relation)
+
+    @cached_property
+    def _types(self) -> Mapping[str, str]:
         asked = self.ask(f"DESCRIBE {self.relation}")
         return {row[0].lower(): row[1] for rows in asked.rows for row in rows}
 

@@ -27,16 +27,19 @@ def check_engine(source: SourceSettings, store: ObjectStore, deliveries: Sequenc
         message = f"{name} was tried with fakes of its answers only, never with the service"
         yield _of(source, "engine", "warning", message, "Compare the first month with the rows: leave `engine` out once.")
     try:
-        types = store.types
-        store.groups.statement(store.engine.relation, types, [], source.location)
+        opened = store.opened(newest.objects[0])
+        store.groups.statement(opened.relation, opened.types, [], source.location)
     except ConnectorError as error:
         yield _of(source, "engine", "problem", error.message, error.remedy, reason=error.reason)
         return
-    message = (
-        f"{name} has {store.engine.relation} with {counted(len(types), 'column')} over these files, and makes groups of them."
-    )
+    if opened.untried:
+        remedy = "Compare the first month with the rows: leave `engine` out once."
+        yield _of(source, "engine", "warning", opened.untried, remedy)
+    columns = counted(len(opened.types), "column")
+    reads = f"has {opened.table} with {columns} over these files" if opened.table else f"reads {columns} of these files"
+    message = f"{name} {reads}, and makes groups of them."
     message += " A machine of which no accelerator is billed is in no group by itself: no record meets it"
-    yield _of(source, "engine", "ok", message, engine=source.engine, table=store.engine.relation)
+    yield _of(source, "engine", "ok", message, engine=source.engine, table=opened.table)
     number, cap = store.bytes_of(newest.objects[0]), source.maximum_bytes_billed
     facts: dict[str, Any] = {"partition": newest.partition, "bytes": number, "maximum_bytes_billed": cap}
     if number > cap:

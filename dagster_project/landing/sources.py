@@ -47,7 +47,8 @@ def labels_of(run_tag_keys: Iterable[str]) -> list[str]:
 
 def is_queried(source: SourceSettings) -> bool:
     """Whether each look at a source is a query, which is made once a day; a folder or bucket is only listed."""
-    return is_table(source) or is_prometheus(source) or is_api(source)
+    is_of_spark = source.location.startswith("iceberg://")  # which is started for a look
+    return is_table(source) or is_prometheus(source) or is_api(source) or is_of_spark
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from dagster_project.settings.model import (
 from dagster_project.settings.wording import example_of, reason_of
 
 _DEEP = 50  # no configuration has so many brackets in each other
-REMOTE = ("s3://", "gs://", "bq://", "prom://", "prom+http://", "prom+google://", "prom+aws://", "wandb://")
+REMOTE = ("s3://", "gs://", "bq://", "prom://", "prom+http://", "prom+google://", "prom+aws://", "wandb://", "iceberg://")
 WRITTEN = ("s3://", "gs://")  # what a landing may be in, beside a folder
 
 

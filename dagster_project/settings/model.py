@@ -37,11 +37,12 @@ IDLE_KEYS = {
     "prom+google": _ASKED | _AMAZON,
     "prom+aws": _ASKED | {"impersonate"},
     "wandb": _AMAZON | _BIGQUERY | {"impersonate"},
+    "iceberg": _BIGQUERY | {"role_arn", "external_id", "endpoint_url", "requester_pays", "impersonate"},
     API: _BIGQUERY | {"requester_pays", "impersonate"},
 }
 
 # engines that read the files of an export where they lie, with the schemes of their tables; and those that no server was tried of
-OVER_FILES = {"trino": ("trino", "trino+http"), "athena": ("athena",)}
+OVER_FILES: dict[str, tuple[str, ...]] = {"trino": ("trino", "trino+http"), "athena": ("athena",), "spark": ()}
 _ENGINE_URLS = {"trino": "trino://host[:port]/catalog/schema/table", "athena": "athena://workgroup/catalog/database/table"}
 UNTRIED = frozenset({"athena"})
 
@@ -172,7 +173,7 @@ class SourceSettings(Strict):
     billing_project: str | None = None  # pays for the queries; the table's own project unless set
     dataset_location: str | None = None  # asked of BigQuery unless set
     # where the lines of a bill are made into groups, if not here (docs/scale.md), and the table that has them there
-    engine: Literal["bigquery", "trino", "athena"] | None = None
+    engine: Literal["bigquery", "trino", "athena", "spark"] | None = None
     engine_url: str | None = None
     keep: Literal["raw"] | None = None  # beside groups that another engine made also the rows that they were made of
     months: str | None = None  # '2026-04', '2026-04..' or '2026-04..2026-09': other months are not read, or do not count
@@ -223,8 +224,11 @@ class SourceSettings(Strict):
         """An engine groups one kind of bill, where that lies."""
         written = OVER_FILES.get(self.engine or "")
         if self.engine_url is not None and not written:
-            raise ValueError(f"engine_url names the table of `engine: {' or '.join(OVER_FILES)}`; leave it out")
-        if written and (self.kind != "aws_cur" or scheme != "s3"):
+            having = " or ".join(name for name, schemes in OVER_FILES.items() if schemes)
+            raise ValueError(f"engine_url names the table of `engine: {having}`; leave it out")
+        if scheme == "iceberg" and (self.kind != "aws_cur" or self.engine != "spark"):
+            raise ValueError("iceberg:// is read of an aws_cur bill with `engine: spark`")
+        if self.engine in OVER_FILES and (self.kind != "aws_cur" or scheme not in ("s3", "iceberg")):
             raise ValueError(
                 f"'engine: {self.engine}' groups an aws_cur export in Parquet that lies in s3://bucket/prefix,"
                 f" and this is {self.kind} at {self.location}; leave the key out"

@@ -102,7 +102,7 @@ def test_a_password_never_goes_without_tls(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("TRAINLEDGER_PASSWORD_MY_BILL", "planted-secret")
     engine = TrinoEngine(StoreOptions(source="my-bill", engine_url="trino+http://127.0.0.1:1/a/b/c"))
     with pytest.raises(SourceUnreadableError, match="a password goes over HTTPS alone") as caught:
-        engine.types()
+        engine.open([])
     assert "planted-secret" not in str(caught.value)
 
 
@@ -214,7 +214,7 @@ def test_what_athena_refuses_is_named_with_a_remedy(athena: tuple[GroupedStore, 
     store, stub = athena
     stub.add_client_error("get_table_metadata", "MetadataException")
     with pytest.raises(SourceUnreadableError) as caught:
-        store.engine.types()
+        store.engine.open([])
     assert (caught.value.reason, caught.value.remedy) == ("missing_table", "Check catalog, database and table of `engine_url`.")
     stub.add_client_error("start_query_execution", "AccessDeniedException")
     with pytest.raises(SourceUnreadableError) as caught:
@@ -231,7 +231,7 @@ def test_what_athena_refuses_is_named_with_a_remedy(athena: tuple[GroupedStore, 
 def test_the_statement_of_a_group_names_its_day_and_columns() -> None:
     import duckdb
 
-    text = rows_of_group("trino", '"hive"."bills"."cur"')
+    text = rows_of_group("trino", "s3://bucket/cur", '"hive"."bills"."cur"')
     its = dict.fromkeys(("payer_account_id", "service_code", "line_item_type", "usage_type", "billing_currency"), "o'clock")
     row = ", ".join(f"'{value.replace(chr(39), chr(39) * 2)}' as {name}" for name, value in its.items())
     asked = f"select {text} from (select {row}, '' as sub_account_id, date '2026-04-10' as charge_period_start) as its"

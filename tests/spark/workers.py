@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from tests.browser import free_port
@@ -57,14 +57,26 @@ def refreshed(config: Path, environment: dict[str, str]) -> tuple[float, float]:
     return cpu, time.perf_counter() - started
 
 
-@contextlib.contextmanager
-def cluster(workers: int, folder: Path, spent: dict[str, float]) -> Iterator[dict[str, str]]:
-    """A master and workers until the block ends; then `spent` has what each of them used. Gives a client's environment."""
+def installed_home() -> Path:
+    """The folder of the pyspark that is installed here."""
     found = importlib.util.find_spec("pyspark")
     assert found and found.submodule_search_locations, "pyspark is in the extra `scale`"
-    spark_class = Path(found.submodule_search_locations[0]) / "bin" / "spark-class"
-    (folder / "spark-defaults.conf").write_text("".join(f"{name} {value}\n" for name, value in SETTINGS.items()))
+    return Path(found.submodule_search_locations[0])
+
+
+@contextlib.contextmanager
+def cluster(
+    workers: int, folder: Path, spent: dict[str, float], home: Path | None = None, settings: Mapping[str, str] = SETTINGS
+) -> Iterator[dict[str, str]]:
+    """A master and workers until the block ends; then `spent` has what each of them used. Gives a client's environment.
+
+    `home`: of which Spark, else of the pyspark that is installed here.
+    """
+    (folder / "spark-defaults.conf").write_text("".join(f"{name} {value}\n" for name, value in settings.items()))
     environment = {"SPARK_CONF_DIR": str(folder), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOCAL_DIRS": str(folder / "local")}
+    if home:
+        environment["SPARK_HOME"] = str(home)
+    spark_class = (home or installed_home()) / "bin" / "spark-class"
     url = f"spark://127.0.0.1:{(port := free_port())}"
     place = ["--host", "127.0.0.1", "--webui-port", "0"]
     of_a_worker = [*place, "--cores", "1", "--memory", "2g", "--work-dir", str(folder / "work"), url]

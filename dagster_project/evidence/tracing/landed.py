@@ -260,7 +260,10 @@ class Landed:
         if its.engine == "bigquery":
             staged, statement = "stg_gcp_billing__lines", rows_of_group_sql(table_location(its.location).name)
         else:
-            staged, statement = "stg_aws_cur__line_items", rows_of_group(its.engine, relation_of(its.engine_url or ""))
+            staged, statement = (
+                "stg_aws_cur__line_items",
+                rows_of_group(its.engine, its.location, relation_of(its.engine_url, its.location)),
+            )
         return f"""case when line_count > 1 then (
                 select 'a group that {ENGINES[its.engine]} made of ' || part.line_count
                     || ' rows, not the provider''s rows; they are among: ' || {statement}
