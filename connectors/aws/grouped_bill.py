@@ -38,11 +38,6 @@ class GroupedBill:
         """Of what is asked."""
         return version_of(self.run_tag_keys)
 
-    @property
-    def answered(self) -> Mapping[str, tuple[str, int]]:
-        """What sums are stated of an answer: by the name of each its column in the file, and the decimals."""
-        return {name: (name, decimals) for name, decimals in SCHEMA.measures.items()}
-
     def find(self, store: ObjectStore) -> Iterator[Delivery | Refusal]:
         """Yield the deliveries and refusals of a store of files."""
         return cur.find_deliveries(store)

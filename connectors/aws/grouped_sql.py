@@ -28,9 +28,10 @@ from connectors.formats.schema import Column, Number, Text, TextMap, Timestamp
 VERSION = "1"  # of what is asked: with another one what was landed is asked again
 LINE_COUNT, IS_TOTAL, FILES = "line_count", "is_total", "files"  # the last: which files the engine saw, beside the totals
 DECIMALS = 12
+ANSWERED = {name: (name, decimals) for name, decimals in SCHEMA.measures.items()}  # by each sum its column, and the decimals
 READS = 2  # of the same bytes at most: of the rows, and of three columns of them
 # what a group is made by, as the export has it; which cost is stated and which is negative comes to it
-_KEYS = (
+KEYS = (
     *("bill_payer_account_id", "bill_payer_account_name", "bill_invoice_id", "bill_invoicing_entity"),
     *("bill_billing_period_start_date", "line_item_usage_account_id", "line_item_usage_account_name"),
     *("line_item_line_item_type", "line_item_product_code", "line_item_usage_type", "line_item_currency_code"),
@@ -188,7 +189,7 @@ class _Rows:
     def order(self) -> list[str]:
         """By what the answer is ordered: the same rows are the same bytes, whatever machine worked on which."""
         first = (_START, "line_item_usage_account_id", "line_item_product_code", _USAGE_TYPE, _TYPE, _RESOURCE)
-        names = [name for name in (*first, "identity_line_item_id", "identity_time_interval", *_KEYS) if name in self.table]
+        names = [name for name in (*first, "identity_line_item_id", "identity_time_interval", *KEYS) if name in self.table]
         return [*dict.fromkeys(names), *self.table.measures]
 
     # --- machines ---------------------------------------------------------------------------------------------------
@@ -305,7 +306,7 @@ class _Rows:
     def keys(self) -> dict[str, str]:
         """What groups are made by; what of it a rule reads of some rows alone is null of others."""
         table = self.table
-        found = {name: table.value(name) for name in _KEYS if name in table}
+        found = {name: table.value(name) for name in KEYS if name in table}
         found |= {column.name: table.value(column.name) for column in self._products()}
         found |= {f"product_{place}": value for place, value in enumerate(self._entries().values())}
         found[_START] = f"CASE WHEN line.is_single THEN {table.value(_START)} ELSE {self._day()} END"

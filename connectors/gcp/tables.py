@@ -8,7 +8,7 @@ https://docs.cloud.google.com/bigquery/docs/reference/rest/v2/tables.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
@@ -17,7 +17,7 @@ from connectors.formats.lazy import pa, pc
 from connectors.formats.nested import Shape, check_shape
 from connectors.gcp import billing, billing_columns, carbon, focus, focus_columns, prices
 from connectors.gcp.bigquery_sql import INGESTION, Axis, matching, modified_sql, partition_sql, partitions_sql
-from connectors.gcp.grouped_sql import ANSWERED, DAY, Table, grouped_sql, version_of
+from connectors.gcp.grouped_sql import DAY, Table, grouped_sql, version_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,6 @@ class TableReading:
     words: str = ""  # of few rows among many: what the texts of a row must match to be read
     texts: tuple[str, ...] = ()  # the columns of these texts, of which a table may lack all but the first
     grouped: str = ""  # where BigQuery makes groups of the rows: the version of what is asked
-    answered: Mapping[str, tuple[str, int]] = field(default_factory=dict, hash=False)  # and what sums are stated of them
 
     def of_rows(self) -> TableReading:
         """How the same tables are read without groups."""
@@ -152,7 +151,7 @@ def grouped_bill(run_labels: Iterable[str]) -> GroupedReading:
     labels = tuple(run_labels)
     grouped = version_of(labels)
     own = BILL.shape, BILL.own_axis, BILL.export_time
-    return GroupedReading(*own, grouped=grouped, answered=ANSWERED, run_labels=labels)
+    return GroupedReading(*own, grouped=grouped, run_labels=labels)
 
 
 # by kind; landing hands a source's one to its store

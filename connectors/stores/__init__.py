@@ -46,11 +46,6 @@ class TableReading(Protocol):
         """How the same tables are read without groups."""
         ...
 
-    @property
-    def answered(self) -> Mapping[str, tuple[str, int]]:
-        """What sums are stated of an answer in groups: by the name of each its column in the file, and the decimals."""
-        ...
-
     def columns_of(self, description: Mapping[str, Any], uri: str) -> Any:
         """The columns to read; ExportSchemaError for a table that lacks what every row of the kind has."""
         ...
@@ -97,11 +92,6 @@ class GroupReading(Protocol):
     @property
     def version(self) -> str:
         """Of what is asked: with another one it is asked again."""
-        ...
-
-    @property
-    def answered(self) -> Mapping[str, tuple[str, int]]:
-        """What sums are stated of an answer: by the name of each its column in the file, and the decimals."""
         ...
 
     @property
@@ -265,11 +255,6 @@ class PricedStore(ObjectStore, Protocol):
     """A location whose reads are billed by the byte: a table."""
 
     is_complete: bool  # whether the last listing found all that had changed, whatever days it asked for
-
-    @property
-    def answered(self) -> Mapping[str, tuple[str, int]]:
-        """What sums are stated of an answer in groups: by the name of each its column in the file, and the decimals."""
-        ...
 
     def price(self, infos: Sequence[ObjectInfo]) -> Sequence[Read]:
         """Return how listed objects will be read, and for how many bytes; nothing is read or billed."""

@@ -177,11 +177,6 @@ class TableStore(Remote):
         return f"-{grouped}{'-raw' if self.options.keep else ''}" if grouped else ""
 
     @property
-    def answered(self) -> Mapping[str, tuple[str, int]]:
-        """What sums are stated of an answer in groups: by the name of each its column in the file, and the decimals."""
-        return self._reading.answered
-
-    @property
     def _reading(self) -> TableReading:
         if self.options.table is None:
             remedy = "Use a folder, s3:// or gs://; docs/sources names what each kind is read from."

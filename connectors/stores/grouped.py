@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -78,7 +78,10 @@ class GroupedStore(Remote):
 
     def answer_of(self, item: Any) -> Any:
         """The delivery that is landed for one that was found; a refusal as it is."""
-        return self.groups.as_answer(item, self.uri) if hasattr(item, "objects") else item
+        answer = self.groups.as_answer(item, self.uri) if hasattr(item, "objects") else item
+        if self.options.keep and hasattr(answer, "objects"):  # with and without its rows are two deliveries
+            return replace(answer, objects=tuple(replace(info, etag=f"{info.etag}-raw") for info in answer.objects))
+        return answer
 
     def read(self, info: ObjectInfo, limit: int = READ_LIMIT) -> bytes:
         """Return a manifest."""
@@ -117,10 +120,9 @@ class GroupedStore(Remote):
         """Return the record of the query whose groups were fetched, for people and for `landing.answers`."""
         return self._queries.pop(info.key, None)
 
-    @property
-    def answered(self) -> Mapping[str, tuple[str, int]]:
-        """What sums are stated of an answer: by the name of each its column in the file, and the decimals."""
-        return self.groups.answered
+    def raw_of(self, info: ObjectInfo) -> tuple[ObjectStore, Sequence[ObjectInfo]]:
+        """The files that an answer is about, as they are copied where nothing is asked."""
+        return self.files, self._files(info)
 
     def opened(self, info: ObjectInfo) -> Opened:
         """What a statement about the files of an answer reads."""

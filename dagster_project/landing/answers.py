@@ -35,15 +35,23 @@ def answer_of(path: Path) -> Answer:
     return found
 
 
-def require_sums(path: Path, record: bytes, measures: Mapping[str, tuple[str, int]], uri: str, key: str) -> None:
-    """SourceUnreadableError where the rows of an answer do not stand for all rows, or another sum is not the one stated.
+def measures_of(kind: str) -> Mapping[str, tuple[str, int]]:
+    """What sums are stated of an answer about a kind: by the name of each its column in the file, and the decimals."""
+    if kind == "gcp_billing":
+        from connectors.gcp.grouped_sql import ANSWERED as OF_GOOGLE
 
-    `measures`: by the name of a sum the path of its column in the file, and the decimals of its figures.
-    """
+        return OF_GOOGLE
+    from connectors.aws.grouped_sql import ANSWERED
+
+    return ANSWERED
+
+
+def require_sums(kind: str, path: Path, record: bytes, uri: str, key: str) -> None:
+    """SourceUnreadableError where the rows of an answer do not stand for all rows, or another sum is not the one stated."""
     import pyarrow.parquet as pq
 
     stated = json.loads(record)
-    sums = stated["sums"]
+    sums, measures = stated["sums"], measures_of(kind)
     with pq.ParquetFile(path) as file:
         there = {column.path for column in file.schema}
         wanted = {name: measure for name, measure in measures.items() if measure[0] in there}

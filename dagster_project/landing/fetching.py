@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, cast
 from msgspec import convert
 
 from connectors.deliveries import Delivery
-from connectors.stores import GroupingStore, ObjectInfo, ObjectStore, PricedStore
+from connectors.stores import GroupingStore, ObjectInfo, ObjectStore
 from dagster_project.base import durable
 from dagster_project.landing.answers import require_sums
 from dagster_project.landing.kept import require_groups
@@ -96,7 +96,7 @@ def fetch(store: ObjectStore, delivery: Delivery, folder: Path, *, keeps_raw: bo
         )
         for (info, role), sha256 in zip(wanted, hashes, strict=True)
     ]
-    queries = list(_queries(store, fetched_objects, folder))
+    queries = list(_queries(str(delivery.kind), store, fetched_objects, folder))
     if not (keeps_raw and queries):
         return [*fetched_objects, *queries]
     raw = list(_raw(cast(GroupingStore, store), delivery.objects, folder))
@@ -105,14 +105,13 @@ def fetch(store: ObjectStore, delivery: Delivery, folder: Path, *, keeps_raw: bo
     return found
 
 
-def _queries(store: ObjectStore, objects: list[LandedObject], folder: Path) -> Iterator[LandedObject]:
+def _queries(kind: str, store: ObjectStore, objects: list[LandedObject], folder: Path) -> Iterator[LandedObject]:
     """Write the record of the query behind each object that is an answer, once the answer has the sums that it states."""
     query_of = getattr(store, "query_of", None)  # only what is asked of an engine has one
     for landed in objects if query_of else ():
         info = convert(landed, ObjectInfo, from_attributes=True)
         if query_of and (record := query_of(info)):
-            measures = cast(PricedStore, store).answered
-            require_sums(folder / landed.file, record, measures, store.uri_of(landed.key), landed.key)
+            require_sums(kind, folder / landed.file, record, store.uri_of(landed.key), landed.key)
             key = f"{landed.key.rpartition('/')[0]}/{QUERY}"
             file = file_names([landed.key, key])[key]
             durable.write(folder / file, record)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from connectors.errors import Place, SourceUnreadableError
 from dagster_project.base.sql import literal, quoted
-from dagster_project.landing.answers import COLUMNS, LINE_COUNT, answer_of, decimals_of, require_sums
+from dagster_project.landing.answers import LINE_COUNT, answer_of, measures_of, require_sums
 from dagster_project.landing.deriving.exact_sql import DIGITS, double_to_decimal, string_to_decimal
 from dagster_project.landing.records import Generation, LandedObject
 
@@ -27,10 +27,14 @@ if TYPE_CHECKING:
     from dagster_project.landing.bucket import BucketLanding
     from dagster_project.landing.store import LocalLanding
 
-OF_ROWS_ALONE = {"usage_amount": "usage.amount"}  # of groups a rule asks only whether there is any, and so they have no sum of it
+# of groups a rule asks only whether there is any, and so they have no sum of it
+OF_ROWS_ALONE = {"usage_amount": ("usage.amount", 9)}
 LIST = ".list.element."  # between a repeated record and its field, as a path of Parquet has it
 REMEDY = "Try again; if it stays, leave `keep` out of this source, and report it."
 _CONFIG: dict[str, Any] = {"memory_limit": "1GB", "temp_directory": ""}  # a few thousand groups
+
+
+Measures = Mapping[str, tuple[str, int]]  # by the name of a sum its column and its decimals
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +51,14 @@ class Doubt:
 
 
 def keys_of(kind: str) -> tuple[tuple[str, ...], str]:
-    """The columns by which groups of a kind are compared with rows, and one whose day is; of other kinds only sums are."""
+    """The columns by which groups of a kind are compared with rows, and one whose day is."""
     if kind == "gcp_billing":
         from connectors.gcp.grouped_sql import KEYS
 
         return tuple(KEYS), "usage_start_time"
-    return (), ""
+    from connectors.aws.grouped_sql import KEYS as OF_AWS
+
+    return tuple(name for name in OF_AWS if not name.endswith("_date")), "line_item_usage_start_date"
 
 
 def require_groups(kind: str, objects: Sequence[LandedObject], folder: Path, uri: str) -> None:
@@ -70,7 +76,7 @@ def doubts(store: LocalLanding | BucketLanding, generation: Generation) -> Itera
         found = None
         try:
             for one in data:
-                require_sums(paths[one.file], paths[query.file].read_bytes(), one.key, one.key)
+                require_sums(str(generation.kind), paths[one.file], paths[query.file].read_bytes(), one.key, one.key)
         except SourceUnreadableError as error:
             found = error.message.rstrip(".")
         found = found or (difference(str(generation.kind), paths, generation.objects) if generation.raw else None)
@@ -87,8 +93,8 @@ def difference(kind: str, paths: Mapping[str, Path], objects: Sequence[LandedObj
     stated = answer_of(of["query"][0])
     schema = pq.read_schema(of["raw"][0])
     answer = pq.read_schema(of["data"][0])
-    asked = {name: COLUMNS.get(name) or OF_ROWS_ALONE.get(name) for name in stated.sums}
-    measures = {name: column for name, column in asked.items() if column and _type_at(schema, column)}
+    known = {**OF_ROWS_ALONE, **measures_of(kind)}
+    measures = {name: known[name] for name in stated.sums if name in known and _type_at(schema, known[name][0])}
     names, day = keys_of(kind)
     keys = [name for name in names if _type_at(schema, name) and _type_at(answer, name)]
     with duckdb.connect(":memory:", config=_CONFIG) as connection:
@@ -99,11 +105,11 @@ def difference(kind: str, paths: Mapping[str, Path], objects: Sequence[LandedObj
             return wrong
         shared = {name: column for name, column in measures.items() if name not in OF_ROWS_ALONE}
         flat = _flat(pq.ParquetFile(of["data"][0]).read(), keys, day, shared)
-        return _other_groups(connection, flat, keys, day, shared) if keys else None
+        return _other_groups(connection, flat, keys, day, shared)
 
 
 def _other_sums(
-    connection: duckdb.DuckDBPyConnection, measures: Mapping[str, str], stated: Mapping[str, Any], row_count: int
+    connection: duckdb.DuckDBPyConnection, measures: Measures, stated: Mapping[str, Any], row_count: int
 ) -> str | None:
     columns = ", ".join(f"sum({quoted(name)})" for name in (LINE_COUNT, *measures))
     found = connection.execute(f"select {columns} from of_rows").fetchone() or ()
@@ -115,7 +121,7 @@ def _other_sums(
 
 
 def _other_groups(
-    connection: duckdb.DuckDBPyConnection, flat: pa.Table, keys: Sequence[str], day: str, measures: Mapping[str, str]
+    connection: duckdb.DuckDBPyConnection, flat: pa.Table, keys: Sequence[str], day: str, measures: Measures
 ) -> str | None:
     connection.register("flat", flat)
     named = [*(quoted(key) for key in keys), quoted(day)]
@@ -152,13 +158,13 @@ def _type_at(schema: pa.Schema, path: str) -> pa.DataType | None:
     return kind.field(inner).type if pa.types.is_struct(kind) and kind.get_field_index(inner) >= 0 else None
 
 
-def _rows_sql(paths: Sequence[Path], schema: pa.Schema, keys: Sequence[str], day: str, measures: Mapping[str, str]) -> str:
+def _rows_sql(paths: Sequence[Path], schema: pa.Schema, keys: Sequence[str], day: str, measures: Measures) -> str:
     """Number and exact sums of the kept rows, by the columns that groups are made by."""
     named = [f"{_dotted(key)} as {quoted(key)}" for key in keys]
-    named += [f"cast({quoted(day)} as date) as {quoted(day)}"] if day else []
+    named.append(f"cast({quoted(day)} as date) as {quoted(day)}")
     figures = [f"cast(count(*) as hugeint) as {quoted(LINE_COUNT)}"]
-    for name, column in measures.items():
-        scale, kind = decimals_of(column), _type_at(schema, column)
+    for name, (column, scale) in measures.items():
+        kind = _type_at(schema, column)
         if LIST in column:
             repeated, _, inner = column.partition(LIST)
             each = _figure(f"one.{quoted(inner)}", kind, scale)
@@ -184,22 +190,22 @@ def _figure(x: str, kind: pa.DataType | None, scale: int) -> str:
     return f"case when {most} then {exact} end"
 
 
-def _flat(answer: pa.Table, keys: Sequence[str], day: str, measures: Mapping[str, str]) -> pa.Table:
+def _flat(answer: pa.Table, keys: Sequence[str], day: str, measures: Measures) -> pa.Table:
     """The rows of an answer in plain types: figures of at most 38 digits, and elements of a list as rows of their own."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    days = pc.cast(pc.floor_temporal(answer.column(day), unit="day"), pa.date32()) if day else None
-    names = {key: _column(answer, key) for key in keys} | ({day: days} if day else {})
-    plain = {name: _small(_column(answer, one), decimals_of(one)) for name, one in measures.items() if LIST not in one}
+    days = pc.cast(pc.floor_temporal(answer.column(day), unit="day"), pa.date32())
+    names = {key: _column(answer, key) for key in keys} | {day: days}
+    plain = {name: _small(_column(answer, one), scale) for name, (one, scale) in measures.items() if LIST not in one}
     tables = [pa.table(names | {LINE_COUNT: answer.column(LINE_COUNT)} | plain)]
-    for name, column in measures.items():
+    for name, (column, scale) in measures.items():
         repeated, is_list, inner = column.partition(LIST)
         if is_list:
             values = answer.column(repeated).combine_chunks()
             place, elements = pc.list_parent_indices(values), pc.list_flatten(values)
             of_elements = {key: pc.take(value, place) for key, value in names.items()}
-            tables.append(pa.table(of_elements | {name: _small(pc.struct_field(elements, [inner]), decimals_of(column))}))
+            tables.append(pa.table(of_elements | {name: _small(pc.struct_field(elements, [inner]), scale)}))
     return pa.concat_tables(tables, promote_options="default")
 
 

@@ -247,6 +247,11 @@ class SourceSettings(Strict):
                 "'keep: raw' keeps the provider's rows beside the groups that an `engine` makes of them; without `engine` these"
                 " rows are what is landed: leave the key out, or set `engine`"
             )
+        if self.keep and scheme == "iceberg":
+            raise ValueError(
+                "'keep: raw' copies the files of an export, and the files of a table of Iceberg are not its rows where some were"
+                " deleted: leave the key out"
+            )
 
     @property
     def facts(self) -> Descriptor:
