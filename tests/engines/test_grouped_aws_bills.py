@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from connectors.errors import ExportChangedError, SourceUnreadableError
 from connectors.layouts.accounting import look
 from dagster_project.base.dbt_project import project_folder
 from dagster_project.commands.query import digests
+from dagster_project.commands.verifying import verify_landing
 from dagster_project.evidence.tracing.landed import Landed
 from dagster_project.landing.sources import open_source
 from dagster_project.settings import SourceSettings
@@ -231,6 +233,30 @@ def test_a_month_that_the_table_lacks_is_not_an_empty_month(bills: Bills, tmp_pa
     bills.trino.add_month(bills.table("cur-c"), "2026-05", folder)
     assert organisation.outcomes() == {"landed": 1}
     assert organisation.outcomes() == {}
+
+
+def test_kept_files_give_the_same_groups_and_a_forged_row_of_them_others(bills: Bills, tmp_path: Path) -> None:
+    bills.exports.bill(drawn_rows(5, 500), "2026-04", "cur-c")
+    bills.upload()
+    bills.make_tables()
+    organisation = Organisation(tmp_path / "organisation", bills.grouped("cur-c", keep="raw"))
+    assert organisation.outcomes() == {"landed": 1}
+    assert organisation.outcomes() == {}
+    told: list[str] = []
+    assert verify_landing(organisation.settings, told.append) == 0, told
+    assert "and 1 of these give the same groups here" in told[-1]
+    [kept] = [path for path in organisation.landing.rglob("*.parquet") if path.name.startswith("raw~")]
+    assert kept.read_bytes() == bills.parquet("cur-c")[0].read_bytes()
+    rows = pq.read_table(kept)
+    first = rows.slice(0, 1).to_pylist()[0] | {"line_item_unblended_cost": 0.25}
+    pq.write_table(pa.concat_tables([pa.Table.from_pylist([first], schema=rows.schema), rows.slice(1)]), kept)
+    record = kept.parent / "_generation.json"
+    document = json.loads(record.read_text())
+    [its] = [one for one in document["objects"] if one["file"] == kept.name]
+    its |= {"sha256": sha256(kept.read_bytes()).hexdigest(), "size": kept.stat().st_size}
+    record.write_text(json.dumps(document))
+    assert verify_landing(organisation.settings, told.append) == 1
+    assert any("of line_item_unblended_cost, and" in line for line in told), told
 
 
 def test_a_statement_above_the_cap_is_not_asked(bills: Bills, tmp_path: Path) -> None:
