@@ -153,7 +153,7 @@ def test_a_bill_in_groups_publishes_what_its_rows_publish(bills: Bills, tmp_path
 
 def held_back(home: Path) -> list[Any]:
     """The quarantine without the names of objects and rows."""
-    sql = "select source_name, reason, column_name, value, message from marts.fct_quarantine order by all"
+    sql = "select source_name, reason, column_name, value, remedy from marts.fct_quarantine order by all"
     return query(home, sql)
 
 
