@@ -139,7 +139,7 @@ def test_files_on_s3_in_groups_publish_what_their_rows_publish(
     assert again.returncode == 0 and "Nothing is new" in again.stderr, again.stderr
     assert records(config) == asked
     verified = trainledger("verify", "--landing", "--config", config)
-    assert verified.returncode == 0 and "cur-c: 1 delivery is groups, not the provider's rows" in verified.stdout
+    assert verified.returncode == 0 and "cur-a: 2 deliveries are groups, not the provider's rows" in verified.stdout
     assert not faults(config.parent / "home", config), "a number whose rows do not add up to it"
 
 
