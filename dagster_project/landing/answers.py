@@ -17,7 +17,7 @@ from connectors.errors import Place, SourceUnreadableError
 from connectors.stores import ENGINES
 from dagster_project.landing.records import decode
 
-LINE_COUNT = "line_count"  # of a row of an answer: how many rows it stands for
+LINE_COUNT = "line_count"  # of a row of an answer: how many rows it was made of
 
 
 class Answer(msgspec.Struct, frozen=True):

@@ -217,7 +217,7 @@ def _column(table: pa.Table, path: str) -> Any:
 
 
 def _small(values: Any, scale: int) -> Any:
-    """Figures of a scale; what is less than one of its units stands for a sign and no figure."""
+    """Figures of a scale; what is less than one of its units is a sign and no figure."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
