@@ -39,8 +39,8 @@ def organisation(folder: Path, exported: Exported, url: str, **more: Any) -> Org
 
 
 def verified(made: Organisation) -> tuple[int, list[str]]:
-    told: list[str] = []
-    return verify_landing(made.settings, told.append), told
+    lines: list[str] = []
+    return verify_landing(made.settings, lines.append), lines
 
 
 def test_a_refresh_with_kept_rows_publishes_what_one_without_does_and_a_trace_ends_at_the_rows(
@@ -153,9 +153,9 @@ def test_a_forged_row_or_group_is_found_though_its_hash_is_made_again(bill: Bill
         made = organisation(tmp_path / str(number), exported, url)
         assert made.outcomes() == {"landed": 1}
         relanded(made, name, forge)
-        code, told = verified(made)
-        assert code == 1 and re.search(words, told[0]) and told[0].startswith(f"differs: google {DAY}: google/{DAY}/"), told
-        assert told[1].startswith("3 of 3 landed objects have the bytes") and "0 of these give the same groups" in told[2]
+        code, lines = verified(made)
+        assert code == 1 and re.search(words, lines[0]) and lines[0].startswith(f"differs: google {DAY}: google/{DAY}/"), lines
+        assert lines[1].startswith("3 of 3 landed objects have the bytes") and "0 of these give the same groups" in lines[2]
 
 
 def test_sums_forged_with_a_group_are_not_those_of_the_kept_rows(bill: Bill, tmp_path: Path) -> None:  # noqa: F811

@@ -89,8 +89,8 @@ def test_rows_that_a_pack_calls_groups_are_rows_in_the_landing(built: Callable[[
     kept = "beside 3 of them these rows are kept in the landing"
     groups = f"cur: 3 deliveries are groups, not the provider's rows: 9 that bigquery made of 3000000 rows; {kept}."
     assert (found.differences, found.groups) == ([], [groups])
-    told = list[str]()
-    assert tell_findings(found, told.append) == 0 and groups in told
+    lines = list[str]()
+    assert tell_findings(found, lines.append) == 0 and groups in lines
     differences, _, _ = built(copied_pack)
     assert differences[:3] == [
         f"data/ops/dim_deliveries.parquet: cur 2026-0{month} is grouped by bigquery, of 1000000 rows, which are kept;"
