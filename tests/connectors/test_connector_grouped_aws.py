@@ -204,10 +204,10 @@ def test_an_answer_of_athena_comes_as_text_and_is_landed_with_its_types(
     record = json.loads(content)
     assert (record["engine"], record["query_id"], record["asked_at"]) == ("athena", "q-1", "2026-06-01T12:00:00+00:00")
     assert [one["key"] for one in record["files"]] == [file.key]
-    require_sums(tmp_path / "answer.parquet", content, store.answered, "uri", "key")
+    require_sums("aws_cur", tmp_path / "answer.parquet", content, "uri", "key")
     dearer = json.dumps(record | {"sums": record["sums"] | {"line_item_unblended_cost": "3.500000000001"}}).encode()
     with pytest.raises(SourceUnreadableError, match=r"and Athena states 3\.500000000001 of the rows"):
-        require_sums(tmp_path / "answer.parquet", dearer, store.answered, "uri", "key")
+        require_sums("aws_cur", tmp_path / "answer.parquet", dearer, "uri", "key")
 
 
 def test_what_athena_refuses_is_named_with_a_remedy(athena: tuple[GroupedStore, Stubber]) -> None:

@@ -67,7 +67,7 @@ def test_every_file_belongs_to_a_kind_but_the_registry_the_clients_of_stores_and
     look = {PACKAGE / "layouts" / name for name in ("accounting.py", "findings.py")}
     # what is asked of a table: rows that came have a hash, and groups the version of their statement
     tables = {PACKAGE / name for name in ("gcp/tables.py", "gcp/bigquery_sql.py", "formats/bigquery_types.py")}
-    groups = {PACKAGE / "gcp" / name for name in ("grouped_sql.py", "exact_sql.py")}
+    groups = {PACKAGE / "gcp" / name for name in ("grouped_sql.py", "exact_sql.py", "kept_sql.py")}
     groups |= {PACKAGE / "aws" / name for name in ("grouped_bill.py", "grouped_sql.py", "sql_dialects.py")}
     assert outside == {PACKAGE / "registry.py", *look, *clients, *tables, *groups}
 

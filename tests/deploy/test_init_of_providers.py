@@ -24,8 +24,9 @@ GIVEN = {
     "google": ["--project", "acme-billing", "--dataset", "exports", "--billing-account", "0A0A0A-0B0B0B-0C0C0C"],
 }
 # of people: no figure needs it; and a map that repeats the tags and cost categories which are asked for
-# the number of a line is of reports of the console
+# the number of a line is of reports of the console, how many rows a row stands for of groups that an engine made
 NOT_EXPORTED = {"line_item_user_identifier", "line_item_iam_principal", "tags", "line_number", "period_start", "period_end"}
+NOT_EXPORTED |= {"line_count"}
 
 
 def init(folder: Path, *options: str) -> Result:
