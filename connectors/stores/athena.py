@@ -21,7 +21,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from connectors.errors import SourceUnreadableError
 from connectors.stores import Asked, Opened, StoreOptions
-from connectors.stores.grouped import relation_of
+from connectors.stores.grouped import named_by_both, relation_of
 from connectors.stores.s3_access import NO_CREDENTIALS, session_of
 
 _LONGEST = 262_144  # bytes of a statement: https://docs.aws.amazon.com/athena/latest/ug/service-limits.html
@@ -46,9 +46,8 @@ class AthenaEngine:
         self.relation = relation_of(self.url)
 
     def open(self, files: Sequence[str]) -> Opened:
-        """The table, of which a statement reads these files. It knows them by a name of either client of S3."""
-        named = (f"{scheme}{file.removeprefix('s3:')}" for file in files for scheme in ("s3:", "s3a:"))
-        return Opened(self.relation, self._types, tuple(named), table=self.relation)
+        """The table, of which a statement reads these files."""
+        return Opened(self.relation, self._types, named_by_both(files), table=self.relation)
 
     @cached_property
     def _types(self) -> Mapping[str, str]:

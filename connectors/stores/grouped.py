@@ -47,6 +47,11 @@ def relation_of(engine_url: str | None, location: str = "") -> str:
     return ".".join(quoted) if scheme == "iceberg" else ""
 
 
+def named_by_both(files: Sequence[str]) -> tuple[str, ...]:
+    """Files as a table over them may name them: by either client of S3."""
+    return tuple(f"{scheme}{file.removeprefix('s3:')}" for file in files for scheme in ("s3:", "s3a:"))
+
+
 @dataclass
 class _Written:
     """What became of an answer."""
@@ -108,7 +113,7 @@ class GroupedStore(Remote):
             opened = self.opened(info)
             sql = self.groups.statement(opened.relation, opened.types, opened.among, self.uri)
             asked = self.engine.ask(sql)
-            written = self._write(asked, path)
+            written = self._write(info, asked, path)
             self._check_files(info, files, opened, written)
             self._queries[info.key] = self._record(info, files, opened, sql, asked, written)
         except ConnectorError:
@@ -151,7 +156,7 @@ class GroupedStore(Remote):
                 remedy="Raise `maximum_bytes_billed` of this source; `trainledger doctor` shows how much is read.",
             )
 
-    def _write(self, asked: Asked, path: Path) -> _Written:
+    def _write(self, info: ObjectInfo, asked: Asked, path: Path) -> _Written:
         """Write the rows and groups of an answer as they come, and keep aside the row that states the sums."""
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -174,9 +179,24 @@ class GroupedStore(Remote):
                     files = columns[FILES][place]
                     written.total = {**totals[0], FILES: files.as_py() if isinstance(files, pa.Scalar) else files}
                 groups = batch.filter(pc.invert(is_total))
+                self._check_times(info, groups)
                 writer.write_batch(groups)
                 written.rows += groups.num_rows
         return written
+
+    def _check_times(self, info: ObjectInfo, groups: pa.RecordBatch) -> None:
+        """Periods begin with a month in UTC. Where they do not, the engine moved all times to a zone of its own."""
+        import pyarrow.compute as pc
+
+        periods = groups.column(self.groups.period)
+        moved = periods.filter(pc.not_equal(pc.floor_temporal(periods, unit="month"), periods))
+        if len(moved):
+            raise SourceUnreadableError(
+                f"{self.uri_of(info.key)}: {self.engine.name} reads a billing period that begins at {moved[0].as_py()}.",
+                place=Place(info.key, column_name=self.groups.period, value=str(moved[0].as_py())),
+                reason="other_time_zone",
+                remedy="Let the engine read times of Parquet as UTC; of Trino's catalogue that is hive.parquet.time-zone=UTC.",
+            )
 
     def _check_files(self, info: ObjectInfo, files: Sequence[ObjectInfo], opened: Opened, written: _Written) -> None:
         """The table had every file that has rows, and the files are still those that were listed."""
@@ -199,6 +219,8 @@ class GroupedStore(Remote):
         import pyarrow as pa
         import pyarrow.parquet as pq
 
+        if file.size > READ_LIMIT:  # the footer of a file without rows is a few kilobytes
+            return True
         return bool(pq.read_metadata(pa.BufferReader(self.files.read(file))).num_rows)
 
     def _record(

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from connectors.errors import SourceUnreadableError
 from connectors.stores import Asked, Opened, StoreOptions
-from connectors.stores.grouped import relation_of
+from connectors.stores.grouped import named_by_both, relation_of
 
 _ROWS = 20_000  # of an answer that are here at one time
 _CALL = 60  # seconds of a request; a query may run as long as Trino lets it
@@ -43,9 +43,8 @@ class TrinoEngine:
         self.relation = relation_of(self.url)
 
     def open(self, files: Sequence[str]) -> Opened:
-        """The table, of which a statement reads these files. It knows them by a name of either client of S3."""
-        named = (f"{scheme}{file.removeprefix('s3:')}" for file in files for scheme in ("s3:", "s3a:"))
-        return Opened(self.relation, self._types, tuple(named), table=self.relation)
+        """The table, of which a statement reads these files."""
+        return Opened(self.relation, self._types, named_by_both(files), table=self.relation)
 
     @cached_property
     def _types(self) -> Mapping[str, str]:

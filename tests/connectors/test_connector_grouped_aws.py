@@ -24,7 +24,7 @@ from connectors.aws.grouped_sql import PRODUCT_ENTRIES, Table, grouped_sql
 from connectors.aws.sql_dialects import SPARK, TRINO
 from connectors.errors import ExportSchemaError, SourceUnreadableError
 from connectors.layouts.accounting import look
-from connectors.stores import StoreOptions
+from connectors.stores import READ_LIMIT, ObjectInfo, StoreOptions
 from connectors.stores.athena import AthenaEngine
 from connectors.stores.grouped import GroupedStore
 from connectors.stores.s3 import S3Store
@@ -80,6 +80,7 @@ def test_other_run_tag_keys_are_another_question() -> None:
         ("aws_focus", "s3://b/c", {"engine_url": "trino://h/a/b/c"}, r"groups an aws_cur export in Parquet .* leave the key out"),
         ("aws_cur", "s3://b/c", {}, r"needs the table over these files: engine_url: trino://host\[:port\]/catalog/schema/table"),
         ("aws_cur", "s3://b/c", {"engine_url": "http://h/a/b/c"}, "needs the table over these files"),
+        ("aws_cur", "iceberg://a/b/c", {"engine": "spark", "keep": "raw"}, "the files of a table of Iceberg are not its rows"),
         ("aws_cur", "s3://b/c", {"engine": None, "engine_url": "trino://h/a/b/c"}, "engine_url names the table of `engine"),
     ],
 )
@@ -163,6 +164,28 @@ METADATA = {
         "PartitionKeys": [{"Name": "billing_period", "Type": "string"}],
     }
 }
+
+
+def test_times_in_a_zone_of_the_engine_are_refused(athena: tuple[GroupedStore, Stubber], tmp_path: Path) -> None:
+    store, stub = athena
+    [delivery], _ = look("aws_cur", cur.find_deliveries, cur.LAYOUTS, store)
+    [info] = delivery.objects  # type: ignore[union-attr]
+    names = [*TYPES, "line_count", "is_total", "files"]
+    group = {"bill_billing_period_start_date": "2026-04-01 02:00:00.000", "line_count": "2", "is_total": "false"}
+    stub.add_response("get_table_metadata", METADATA)
+    stub.add_response("start_query_execution", {"QueryExecutionId": "q-1"})
+    stub.add_response("get_query_execution", execution("SUCCEEDED"))
+    stub.add_response("get_query_results", page(names, dict(zip(names, names, strict=True)), group))
+    with pytest.raises(SourceUnreadableError, match="reads a billing period that begins at 2026-04-01 02:00:00") as caught:
+        store.fetch(info, tmp_path / "answer.parquet")
+    assert caught.value.reason == "other_time_zone"
+    assert not (tmp_path / "answer.parquet").exists()
+
+
+def test_a_large_file_that_the_table_lacks_is_named_and_not_read(athena: tuple[GroupedStore, Stubber]) -> None:
+    store, _ = athena
+    gone = ObjectInfo("data/BILLING_PERIOD=2026-04/gone.parquet", READ_LIMIT + 1, "e", datetime(2026, 6, 1, tzinfo=UTC))
+    assert store._has_rows(gone)
 
 
 def test_an_answer_of_athena_comes_as_text_and_is_landed_with_its_types(
