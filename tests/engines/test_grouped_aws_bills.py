@@ -38,7 +38,7 @@ from dagster_project.landing.sources import open_source
 from dagster_project.settings import SourceSettings
 from tests.conftest import Command
 from tests.engines.drawn_bill import DIFFERING, drawn_rows
-from tests.engines.trino_server import Trino, types_in
+from tests.engines.trino_server import ELSEWHERE, Trino, types_in
 from tests.evidence.walked import faults, opened
 from tests.landing.kit import Organisation
 from tests.line.kit import query
@@ -90,7 +90,7 @@ class Bills:
         return {"name": name, "kind": "aws_cur", **where, **more}
 
     def grouped(self, name: str, **more: Any) -> dict[str, Any]:
-        return self.source(name, engine="trino", engine_url=self.trino.url(self.table(name)), **more)
+        return self.source(name, **{"engine": "trino", "engine_url": self.trino.url(self.table(name)), **more})
 
     def config(self, folder: Path, *, is_grouped: bool) -> Path:
         """The same organisation, its bills as rows or as groups."""
@@ -257,6 +257,20 @@ def test_kept_files_give_the_same_groups_and_a_forged_row_of_them_others(bills: 
     record.write_text(json.dumps(document))
     assert verify_landing(organisation.settings, told.append) == 1
     assert any("of line_item_unblended_cost, and" in line for line in told), told
+
+
+def test_a_catalogue_that_reads_times_in_its_own_zone_is_refused(bills: Bills, tmp_path: Path) -> None:
+    """Of times as AWS writes them, INT96: hours of use would move by nine, and their days with them."""
+    bills.exports.bill(drawn_rows(5, 50), "2026-04", "cur-c")
+    [path] = bills.parquet("cur-c")
+    pq.write_table(pq.read_table(path), path, use_deprecated_int96_timestamps=True)
+    bills.upload()
+    bills.make_tables()
+    answer, _ = asked(bills, tmp_path)
+    assert {at.hour for at in answer["bill_billing_period_start_date"].to_pylist()} == {0}
+    with pytest.raises(SourceUnreadableError, match="reads a billing period that begins at 2026-") as caught:
+        asked(bills, tmp_path, engine_url=bills.trino.url(bills.table("cur-c"), ELSEWHERE))
+    assert caught.value.reason == "other_time_zone"
 
 
 def test_a_statement_above_the_cap_is_not_asked(bills: Bills, tmp_path: Path) -> None:

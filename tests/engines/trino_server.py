@@ -50,6 +50,7 @@ hive.s3.ssl.enabled=false
 hive.s3.aws-access-key={key}
 hive.s3.aws-secret-key={secret}
 """
+ELSEWHERE = "elsewhere"  # a second catalog over the same tables, which reads times of Parquet in a zone of its own
 _JAVA = ("-Xmx1G", "-Duser.timezone=UTC", "--add-opens=java.base/java.nio=ALL-UNNAMED", "-Djdk.attach.allowAttachSelf=true")
 _TYPES = {"string": "varchar", "large_string": "varchar", "double": "double", "int64": "bigint", "bool": "boolean"}
 
@@ -61,9 +62,9 @@ class Trino:
     port: int
     s3: str
 
-    def url(self, table: str) -> str:
+    def url(self, table: str, catalog: str = "hive") -> str:
         """What a source names a table by."""
-        return f"trino+http://127.0.0.1:{self.port}/hive/bills/{table}"
+        return f"trino+http://127.0.0.1:{self.port}/{catalog}/bills/{table}"
 
     def run(self, sql: str) -> list[Any]:
         """The answer to a statement, by Trino's own client."""
@@ -106,7 +107,9 @@ def trino_server(folder: Path, s3: str) -> Iterator[Trino]:
     (etc / "catalog").mkdir(parents=True)
     (etc / "config.properties").write_text(_CONFIG.format(port=port))
     (etc / "log.properties").write_text("io.trino=WARN\n")
-    (etc / "catalog/hive.properties").write_text(_CATALOG.format(folder=folder, s3=s3, key=KEY_ID, secret=SECRET))
+    catalog = _CATALOG.format(folder=folder, s3=s3, key=KEY_ID, secret=SECRET)
+    (etc / "catalog/hive.properties").write_text(catalog)
+    (etc / f"catalog/{ELSEWHERE}.properties").write_text(f"{catalog}hive.parquet.time-zone=Asia/Tokyo\n")
     settings = {
         "node.environment": "test",
         "node.id": "one",
