@@ -308,7 +308,7 @@ class Settings(Strict):
     publish_mode: Annotated[int, BeforeValidator(readers_mode)] = 0o640  # of what readers read: the operating user's group may
     memory_limit: Annotated[str, Field(pattern=_MEMORY)] = MEMORY_LIMIT  # of an engine; more goes to the disk
     delivery_limits: DeliveryLimits = DeliveryLimits()
-    maximum_bytes_per_refresh: Annotated[int, Field(ge=LEAST_BILLED)] = 1_000_000_000_000  # of BigQuery: about 6 USD
+    maximum_bytes_per_refresh: Annotated[int, Field(ge=LEAST_BILLED)] = 1_000_000_000_000  # of BigQuery: 6 USD
     repository_url: Annotated[str, Field(pattern=r"^https?://[^/\s]+/\S+$")] | None = None  # below it Dagster shows the code
     expected_missing: list[str] = []  # sources that are known to be missing for a while: no refresh fails for them
     reporting: Reporting = Reporting()

@@ -29,7 +29,7 @@ def groups_line(table: Table | None) -> str:
     """Which sources are not the provider's rows; nothing where all are."""
     found = table.rows if table else ()
     named = listed([f"{row['source_name']} (by {row['grouped_by']})" for row in found])
-    return f"Of {named} this report rests on groups, not on the provider's rows." if named else ""
+    return f"For {named} this report rests on groups, not on the provider's rows." if named else ""
 
 
 def _in_words(gate: str) -> str:

@@ -67,7 +67,7 @@ def test_a_refresh_with_kept_rows_publishes_what_one_without_does_and_a_trace_en
     assert f"kept beside {len(raw)} of them, and {len(raw)} of these give the same groups here." in done.stdout
     done = trainledger("report", "quarterly", "--quarter", "2026Q2", "--config", config, now="2026-08-20T00:00:00Z")
     assert done.returncode == 0, done.stderr
-    assert "Of gcp (by bigquery) this report rests on groups" in (home / "reports/2026Q2/report.html").read_text()
+    assert "For gcp (by bigquery) this report rests on groups" in (home / "reports/2026Q2/report.html").read_text()
     assert not faults(home, config), "a number whose rows do not add up to it"
     with opened(home, config) as (of_home, connection):
         from dagster_project.evidence.tracing.landed import Landed

@@ -58,7 +58,7 @@ def test_a_report_names_the_sources_that_are_groups_in_each_of_its_forms(two_clo
         "kept_count": "3",
     }
     name = row["source_name"]
-    sentence = f"Of {name} (by bigquery) this report rests on groups, not on the provider's rows."
+    sentence = f"For {name} (by bigquery) this report rests on groups, not on the provider's rows."
     [quality] = [section for section in record_of(report)["sections"] if section["id"] == "quality"]
     assert quality["lead"].endswith(f" checks before publication passed. {sentence}")
     title = "Groups, not the provider's rows"
